@@ -1,7 +1,7 @@
 // Package protocol contains what the adapters of client protocols share. AI SDK, AG-UI and others each have
 // a package below this one. An adapter has three parts.
 //
-// Routes. A [Route] is one entry of the server's table: its access, what it takes and returns, and a
+// Routes. A [Route] is one entry of the server's table: the permission that it needs, what it takes and returns, and a
 // handler that gets a [Call]. The server mounts it (server.Config.Routes), checks keys, limits, ids
 // and parameters before it calls the handler, and describes the route in /openapi.json.
 //

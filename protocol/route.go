@@ -8,27 +8,16 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
-
-// Access says which clients may use a route.
-type Access uint8
-
-const (
-	Everyone Access = iota
-	Readers         // clients that may read threads
-	Runners         // clients that may also run agents
-	Admins
-)
-
-// String returns the kind of key that the access needs.
-func (a Access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
 
 // Scope says how a route keeps the users of a tenant apart. It concerns callers that are confined
 // to what belongs to their user; operators may use every route.
 type Scope uint8
 
 const (
-	Undeclared Scope = iota // as Operators
+	// Undeclared is as Operators. Routes that only admins may use, and those for everyone, leave it so.
+	Undeclared Scope = iota
 	// ByPath means that the ids in the path, of a thread, a run or a dispatch, name what the route
 	// is about. The server refuses those of other users.
 	ByPath
@@ -44,8 +33,9 @@ const (
 type Route struct {
 	Method string
 	Path   string // as in http.ServeMux; the server checks that its wildcards are ids
-	Access Access
-	Scope  Scope // of a route that is not for admins or for everyone
+	// Needs is the permission that a caller must have. A server refuses a route that has none.
+	Needs permit.Permission
+	Scope Scope
 	// Handle answers a request. The client gets an error that is a [*Failure] as it is.
 	Handle func(c Call) error
 
@@ -65,14 +55,11 @@ type Route struct {
 	// Brief, if not nil, reports that a request to a route with Stream is answered at once all the same. It counts as a request.
 	Brief  func(r *http.Request) bool
 	Events string // describes the frames of a stream in words, or after a # names their schema in the OpenAPI document
-	// Global means that the route concerns the whole server. It needs a key that belongs to no
-	// tenant.
-	Global bool
-	// Own makes a protocol's route work with the server's own threads instead of the client's.
-	// It implies Global.
+	// Own makes a protocol's route work with the server's own threads instead of the client's. Such a route
+	// needs a permission that concerns the whole server.
 	Own bool
-	// Control means that a protocol's route needs the control plane. A server without one, or
-	// with a hidden one, does not mount it. It implies Global.
+	// Control means that a protocol's route needs the control plane, and a permission that concerns the whole
+	// server. A server without a control plane, or with a hidden one, does not mount it.
 	Control bool
 }
 

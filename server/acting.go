@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // tenantHeader names the tenant that an admin of the whole server acts for.
@@ -24,7 +25,7 @@ func actingFor(r *http.Request, c *Caller) (string, error) {
 		return "", nil
 	case len(values) > 1:
 		return "", protocol.BadRequest("multiple %s headers are not allowed", tenantHeader)
-	case !c.Governs():
+	case !c.May(permit.ActForTenants):
 		return "", Forbidden("%s is %.80q, but only an admin key that belongs to no tenant may act for one", tenantHeader, values[0])
 	}
 	name := values[0]

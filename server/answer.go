@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // serve returns the handler of a route.
@@ -40,14 +41,9 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 // answer makes every check that precedes the route's handler, then calls it.
 func (s *Server) answer(c *call, ids []string) error {
 	req := &c.req
-	if req.route.Access != protocol.Everyone {
+	if req.route.Needs != permit.Public {
 		var err error
-		if req.Caller, err = s.auth.identify(req.r, req.route.Access); err != nil {
-			return err
-		}
-	}
-	if req.route.Global {
-		if err := req.checkGlobal(); err != nil {
+		if req.Caller, err = s.auth.identify(req.r, req.route.Needs); err != nil {
 			return err
 		}
 	}
@@ -70,7 +66,7 @@ func (s *Server) answer(c *call, ids []string) error {
 			return err
 		}
 	}
-	if req.route.Access != protocol.Everyone {
+	if req.route.Needs != permit.Public {
 		release, err := s.limiter.admit(req)
 		if err != nil {
 			return err

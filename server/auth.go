@@ -13,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // Caller identifies the client of a request.
@@ -23,6 +24,9 @@ type Caller struct {
 	Confined bool      // may only use what belongs to user
 	expires  time.Time // when its token does; zero if it has none
 	Acting   string    // the tenant that an admin of the server acts for; "" if none
+
+	may  permit.Set // what it may do
+	bare bool       // a user's token stands for the key
 }
 
 // KeyID returns the id of the caller's key, or "-" if it has none.
@@ -44,18 +48,25 @@ func (c Caller) TenantName() string {
 	return c.Key.Tenant
 }
 
-// Governs reports whether the caller administers the whole server: an admin key that belongs to no
-// tenant.
-func (c Caller) Governs() bool {
-	return c.Key != nil && c.Key.Kind == AdminKey && c.Key.Tenant == ""
-}
+// May reports whether the caller has a permission.
+func (c Caller) May(p permit.Permission) bool { return c.may.Has(p) }
 
-// checkGlobal refuses a tenant's key on routes that concern the whole server.
-func (c Caller) checkGlobal() error {
-	if c.Key != nil && c.Key.Tenant != "" {
+// Permissions returns what the caller may do.
+func (c Caller) Permissions() permit.Set { return c.may }
+
+// check decides whether the caller may use a route. It is the only place that does.
+func (c Caller) check(need permit.Permission) error {
+	switch {
+	case c.May(need):
+		return nil
+	case c.Key == nil:
+		return Unauthorized("authentication required")
+	case c.Key.Kind.Permissions().Has(need):
 		return Forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", c.Key.Tenant)
+	case c.bare:
+		return Forbidden("this route needs a key of kind %s, but the request has only the token of a user", kindWith(need))
 	}
-	return nil
+	return Forbidden("this route needs a key of kind %s, but this key is of kind %s", kindWith(need), c.Key.Kind)
 }
 
 // auth authenticates and authorizes requests.
@@ -68,24 +79,27 @@ type auth struct {
 	guesses *guesses
 }
 
-// identify authenticates the caller of a route that is not open to everyone.
-func (a *auth) identify(r *http.Request, need protocol.Access) (Caller, error) {
+// identify authenticates the caller of a route that is not public, and checks that it has the permission that the route needs.
+func (a *auth) identify(r *http.Request, need permit.Permission) (Caller, error) {
 	token, alone, err := a.claims(r)
 	if err != nil {
 		return Caller{}, err
 	}
 	var key *Key
 	if alone {
-		key, err = keyOf(token, need)
+		key, err = keyOf(token)
 	} else {
 		key, err = a.authenticate(r, need)
 	}
 	if err != nil {
 		return Caller{}, err
 	}
-	user, err := a.user(r, key, token)
-	on := a.users.on()
-	c := Caller{Key: key, User: user, users: on, Confined: (on || user != "") && !key.Operates()}
+	c := Caller{Key: key, users: a.users.on(), may: key.Permissions(), bare: alone}
+	if err := c.check(need); err != nil {
+		return Caller{}, err
+	}
+	c.User, err = a.user(r, key, token)
+	c.Confined = (c.users || c.User != "") && !c.May(permit.ActForUsers)
 	if token != nil {
 		c.expires = token.Expires
 	}
@@ -95,8 +109,9 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (Caller, error) {
 	return c, err
 }
 
-// authenticate returns the key of a request, if that key may use a route of this access.
-func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
+// authenticate returns the key of a request. It is nil if the server is open to callers without one, and they may do what is
+// needed.
+func (a *auth) authenticate(r *http.Request, need permit.Permission) (*Key, error) {
 	c, err := CredentialOf(r)
 	if c.Session && a.keys == nil {
 		c = Credential{} // the cookie is another server's
@@ -104,7 +119,7 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 	switch {
 	case err != nil:
 		return nil, err
-	case c.Secret == "" && need != protocol.Admins && a.open:
+	case c.Secret == "" && a.open && (*Key)(nil).Permissions().Has(need):
 		return nil, a.checkForwarded(r)
 	case c.Secret == "":
 		return nil, Unauthorized("authentication required")
@@ -131,9 +146,6 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		}
 		return nil, Unauthorized("invalid bearer token")
 	}
-	if !key.Kind.Allows(need) {
-		return nil, Forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
-	}
 	return key, nil
 }
 
@@ -155,7 +167,7 @@ func (a *auth) match(r *http.Request, key *Key, want awaken.Secret) error {
 	if subtle.ConstantTimeCompare([]byte(given), []byte(want.Expose())) == 1 {
 		return nil
 	}
-	if _, err = a.identify(r, protocol.Readers); err != nil && a.keys == nil {
+	if _, err = a.identify(r, permit.ReadAgents); err != nil && a.keys == nil {
 		a.guesses.wrong(r)
 	}
 	return err

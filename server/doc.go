@@ -15,6 +15,7 @@
 //
 // A server that only this machine can reach needs no credentials to run agents. Any other address
 // needs [Keys], which package access has: a read key may read, a run key may also run agents, an admin key may do everything.
+// Each kind is a set of permissions, and each route needs one of them: package permit has the table.
 // A key belongs to a tenant and sees nothing of other tenants. [Users] keeps the users of a tenant
 // apart.
 //
@@ -48,14 +49,14 @@
 // # How a request is answered
 //
 // [New] collects the routes of every noun, of the wings and of the protocols ([Config.Routes]) in one
-// table: route.go. An entry is a [protocol.Route]: the path, its access, the handler, and the types of
+// table: route.go. An entry is a [protocol.Route]: the path, the permission that it needs, the handler, and the types of
 // request and response, from which openapi.go makes /openapi.json. A request passes, in this order:
 //
 //	observe    id of the request, log, metrics, panics                    observe.go
 //	protect    Host, Origin and CORS                                      auth.go
 //	mux        the route, or 404 and 405                                  answer.go
-//	identify   the key and the user: who the caller is                    auth.go, user.go, token.go
-//	answer     global routes, ids in the path, tenant, query              answer.go
+//	identify   the key, its permissions and the user                      auth.go, key.go, user.go, token.go
+//	answer     ids in the path, tenant, query                             answer.go
 //	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
 //	bound      time of the request                                        limits.go
 //	scope      whether what the path names is the caller's user's          user.go

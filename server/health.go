@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // health has the handlers of probes.
@@ -27,9 +28,9 @@ const probeTime = 5 * time.Second
 
 func (h *health) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/health", Handle: Handle(h.check),
+		{Method: "GET", Path: "/health", Needs: permit.Public, Handle: Handle(h.check),
 			Summary: "Readiness probe: check the store and the runtime", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
-		{Method: "GET", Path: "/health/live", Handle: Handle(h.live),
+		{Method: "GET", Path: "/health/live", Needs: permit.Public, Handle: Handle(h.live),
 			Summary: "Liveness probe: check that the server responds", Replies: map[int]any{200: nil}},
 	}
 }

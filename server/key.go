@@ -8,9 +8,10 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
-// Kind is what a key permits.
+// Kind names the permissions of a key.
 type Kind string
 
 const (
@@ -19,15 +20,30 @@ const (
 	AdminKey Kind = "admin" // may do everything
 )
 
-// Allows reports whether a key of kind k may use a route of access a.
-func (k Kind) Allows(a protocol.Access) bool {
-	switch a {
-	case protocol.Readers:
-		return k == ReadKey || k == RunKey || k == AdminKey
-	case protocol.Runners:
-		return k == RunKey || k == AdminKey
+// kinds are all kinds of keys, those with the fewest permissions first.
+var kinds = []Kind{ReadKey, RunKey, AdminKey}
+
+// Permissions returns what keys of the kind may do, if they belong to no tenant.
+func (k Kind) Permissions() permit.Set {
+	switch k {
+	case ReadKey:
+		return permit.Reader
+	case RunKey:
+		return permit.Runner
+	case AdminKey:
+		return permit.Admin
 	}
-	return k == AdminKey
+	return 0
+}
+
+// kindWith returns the kind of keys with the fewest permissions that has p, or "" if none has.
+func kindWith(p permit.Permission) Kind {
+	for _, k := range kinds {
+		if k.Permissions().Has(p) {
+			return k
+		}
+	}
+	return ""
 }
 
 // Key is an API key. The server stores a hash of its secret, never the secret.
@@ -42,12 +58,24 @@ type Key struct {
 	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; cannot be revoked
 }
 
-// Operates reports whether a key acts for all users of its tenant. The key may be nil.
-func (key *Key) Operates() bool { return key != nil && (key.Operator || key.Kind == AdminKey) }
+// Permissions returns what the key may do. A nil key is that of a caller without one, where the server is open to such.
+func (key *Key) Permissions() permit.Set {
+	if key == nil {
+		return permit.Runner
+	}
+	may := key.Kind.Permissions()
+	if key.Operator {
+		may |= permit.Of(permit.ActForUsers)
+	}
+	if key.Tenant != "" {
+		may &^= permit.Server
+	}
+	return may
+}
 
 // Check returns an error if a field of the key is not valid.
 func (key *Key) Check() error {
-	if !slices.Contains([]Kind{ReadKey, RunKey, AdminKey}, key.Kind) {
+	if !slices.Contains(kinds, key.Kind) {
 		return fmt.Errorf("%w: kind is %q, want admin, run or read", awaken.ErrInvalid, key.Kind)
 	}
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {

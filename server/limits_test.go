@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -48,7 +49,7 @@ func TestLimits_ThoseThatWaitKeepNoTurn(t *testing.T) {
 	n := 8 * goruntime.GOMAXPROCS(0) // how many have a turn at once
 	entered, over := make(chan struct{}, 2*n), make(chan struct{})
 	defer close(over)
-	route := protocol.Route{Method: "POST", Access: protocol.Runners, Scope: protocol.ByCaller, Body: struct{}{}, Replies: map[int]any{200: ""}, Stream: true}
+	route := protocol.Route{Method: "POST", Needs: permit.StartRuns, Scope: protocol.ByCaller, Body: struct{}{}, Replies: map[int]any{200: ""}, Stream: true}
 	answers, waits := route, route
 	answers.Path, answers.Handle = "/v1/test/answer", func(c protocol.Call) error {
 		entered <- struct{}{}

@@ -18,12 +18,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/protocol/a2a"
-	"github.com/awaken-go/awaken/protocol/agui"
-	"github.com/awaken-go/awaken/protocol/aisdk"
-	"github.com/awaken-go/awaken/protocol/mcp"
-	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -149,7 +145,7 @@ func (b *belongings) state(t testing.TB) string {
 		}
 		all = append(all, b.consent.now(t))
 		if !claimed || time.Now().After(deadline) {
-			data, err := json.MarshalIndent(all, "", " ")
+			data, err := json.Marshal(all)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,19 +249,18 @@ func (g *rig) send(method, path, body string, headers ...string) (int, string) {
 
 // refusal returns the status with which a route refuses a caller, as its declaration says, or 0.
 func refusal(r *protocol.Route, c *caller) int {
-	allowed := c.key.Kind == server.AdminKey || r.Access != protocol.Admins
 	switch {
 	case r.Path == callback && c.name != "owner": // only who has begun an authorization completes it
 		return http.StatusForbidden
-	case r.Access == protocol.Everyone, consents(r): // every caller has its own authorizations
+	case r.Needs == permit.Public, consents(r): // every caller has its own authorizations
 		return 0
 	case r.Method+" "+r.Path == "PUT /v1/budget" && c.key.Tenant != "": // a tenant's admin must not raise the tenant's limit
 		return http.StatusForbidden
-	case !allowed, (r.Global || r.Own) && c.key.Tenant != "":
+	case !c.key.Permissions().Has(r.Needs):
 		return http.StatusForbidden
 	case c.confined && (r.Scope == protocol.Operators || r.Scope == protocol.Undeclared):
 		return http.StatusForbidden
-	case r.Scope == protocol.Shared, r.Access == protocol.Admins && !names(r):
+	case r.Scope == protocol.Shared, forAdmins(r) && !names(r):
 		return 0
 	case c.foreign, c.confined && c.name != "owner":
 		return http.StatusNotFound
@@ -279,30 +274,23 @@ func TestUsers_EveryRouteForEveryCaller(t *testing.T) {
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant "+tenant, func(t *testing.T) {
 			t.Parallel()
-			g := newRig(t, func(c *servertest.Config) {
-				c.Users.Header = "X-User"
-				a2aRoutes, err := a2a.Routes(a2a.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				mcpRoutes, err := mcp.Routes(mcp.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.Routes = slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), a2aRoutes, mcpRoutes)
-			})
+			g := newRig(t, allRoutes(t), func(c *servertest.Config) { c.Users.Header = "X-User" })
 			callers := callersOf(tenant)
 			for _, c := range callers {
 				if err := g.keys.Fix(c.secret(), c.key); err != nil {
 					t.Fatal(err)
 				}
 			}
+			b := g.own(tenant, "alice")
 			for _, r := range g.srv.Table() {
-				checkRoute(g, &r, tenant, callers)
+				b = checkRoute(g, &r, b, tenant, callers)
 			}
 		})
 	}
 }
+
+// forAdmins reports whether only admins may use a route.
+func forAdmins(r *protocol.Route) bool { return !permit.Runner.Has(r.Needs) }
 
 // names reports whether a route names what it is about in its path.
 func names(r *protocol.Route) bool {
@@ -316,19 +304,31 @@ func consents(r *protocol.Route) bool {
 	return r.Path == callback || strings.HasSuffix(r.Path, "/authorization")
 }
 
-func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
+// changes reports whether a route can change what belongs to alice, for a caller that may use it.
+func changes(r *protocol.Route, c *caller) bool {
+	return (names(r) || !forAdmins(r)) && (r.Method != "GET" || r.Path == callback) && (!consents(r) || c.name == "owner")
+}
+
+// checkRoute asks a route as every caller for what belongs to alice. It returns what the next route can be asked for.
+func checkRoute(g *rig, r *protocol.Route, b *belongings, tenant string, callers []caller) *belongings {
 	t := g.t
 	t.Helper()
 	route := r.Method + " " + r.Path
-	declared := r.Access == protocol.Everyone || r.Scope != protocol.Undeclared
-	if !declared || r.Scope == protocol.ByPath && !names(r) || names(r) && r.Access != protocol.Admins && (r.Scope == protocol.Shared || r.Scope == protocol.Operators) {
+	declared := r.Needs == permit.Public || forAdmins(r) || r.Scope != protocol.Undeclared
+	if !declared || r.Scope == protocol.ByPath && !names(r) || names(r) && !forAdmins(r) && (r.Scope == protocol.Shared || r.Scope == protocol.Operators) {
 		t.Errorf("%s: scope %d does not fit its path", route, r.Scope)
 	}
-	b := g.own(tenant, "alice")
 	if r.Path == "/v1/decisions" {
+		b = g.own(tenant, "alice")
 		b.decide(g)
 	}
-	before := b.state(t)
+	before, asked := b.state(t), []string(nil) // callers since then
+	unchanged := func() {
+		t.Helper()
+		if diff := cmp.Diff(before, b.state(t)); diff != "" {
+			t.Errorf("%s by %s: changed what belongs to alice (-before +after):\n%s", route, strings.Join(asked, " or "), diff)
+		}
+	}
 	for _, c := range callers {
 		body, ok := b.body(r)
 		path, feed := b.path(r), r.Path == "/v1/events/stream"
@@ -340,12 +340,15 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 			t.Errorf("%s: the test has no body that names a thread", route)
 		}
 		want := refusal(r, &c)
+		if want == 0 && changes(r, &c) {
+			unchanged() // by the callers before
+		}
 		status, text := g.send(r.Method, path, body, c.headers()...)
 		if strings.Contains(text, `"reason":"TASK_NOT_FOUND"`) || strings.Contains(text, `"data":{"status":404`) { // JSON-RPC answers with status 200
 			status = http.StatusNotFound
 		}
 		switch {
-		case r.Access == protocol.Everyone && !consents(r): // such a route knows no callers
+		case r.Needs == permit.Public && !consents(r): // such a route knows no callers
 		case r.Raw && want == http.StatusNotFound: // what is uploaded belongs to the caller
 		case route == "DELETE /v1/a2a/{path...}": // such a route has no operation
 		case route == "GET /v1/mcp": // it is about the run that Last-Event-ID names
@@ -364,19 +367,22 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 		case c.foreign && want == http.StatusNotFound: // in another tenant, the id may be free
 		case want != 0 && status != want:
 			t.Errorf("%s by %s: %d %.300s, want %d", route, c.name, status, text, want)
-		case want == 0 && (status == 401 || status == 403 || status == 404 && r.Scope != protocol.Operators || status >= 500 && r.Access != protocol.Admins):
+		case want == 0 && (status == 401 || status == 403 || status == 404 && r.Scope != protocol.Operators && !forAdmins(r) || status >= 500 && !forAdmins(r)):
 			t.Errorf("%s by %s: %d %.300s, want it to be allowed", route, c.name, status, text)
 		}
 		if mine := c.name == "owner"; consents(r) && strings.Contains(text, b.thread) != (mine && r.Method == "GET" && r.Path != callback) {
 			t.Errorf("%s by %s: %d %.300s, which shows the authorization of alice: want so for alice", route, c.name, status, text)
 		}
-		if want != 0 || r.Method == "GET" && r.Path != callback || consents(r) && c.name != "owner" {
-			if diff := cmp.Diff(before, b.state(t)); diff != "" {
-				t.Errorf("%s by %s: changed what belongs to alice (-before +after):\n%s", route, c.name, diff)
-			}
+		if want != 0 || !changes(r, &c) {
+			asked = append(asked, c.name)
 			continue
 		}
 		b = g.own(tenant, "alice")
-		before = b.state(t)
+		before, asked = b.state(t), nil
 	}
+	unchanged()
+	if r.Path == "/v1/decisions" { // the next one needs a call that waits
+		return g.own(tenant, "alice")
+	}
+	return b
 }

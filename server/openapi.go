@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // describe returns the route of the OpenAPI document.
 func describe(document func() ([]byte, error)) protocol.Route {
-	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "Get this OpenAPI document", Replies: map[int]any{200: object{}}, Handle: Handle(func(req *Request) error {
+	return protocol.Route{Method: "GET", Path: "/openapi.json", Needs: permit.Public, Summary: "Get this OpenAPI document", Replies: map[int]any{200: object{}}, Handle: Handle(func(req *Request) error {
 		data, err := document()
 		if err != nil {
 			return err
@@ -75,10 +76,10 @@ func (d *definitions) operation(r *protocol.Route) object {
 		op["requestBody"] = object{"required": true, "content": object{"*/*": object{"schema": object{"type": "string", "format": "binary"}}}}
 	}
 	op["security"] = []any{}
-	if r.Access != protocol.Everyone {
+	if r.Needs != permit.Public {
 		op["security"] = []any{object{"key": []string{}}}
-		op["x-access"] = r.Access.String()
-		if r.Global {
+		op["x-access"] = kindWith(r.Needs)
+		if permit.Server.Has(r.Needs) {
 			op["x-scope"] = "server" // a tenant's key is not enough
 		}
 	}
@@ -116,7 +117,7 @@ func schemaOf(p protocol.Param) object {
 // failuresOf returns the statuses of the errors that a route can answer with.
 func failuresOf(r *protocol.Route) []int {
 	out := append([]int{403}, r.Failures...)
-	if r.Access != protocol.Everyone {
+	if r.Needs != permit.Public {
 		out = append(out, 401, 429, 500, 503)
 	}
 	if len(r.IDs()) > 0 {

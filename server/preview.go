@@ -4,6 +4,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // previews makes versions with agents that are not published, for runs of protocols.
@@ -17,7 +18,7 @@ func (p *previews) ofAgent(req *Request, agent []byte) (agentID, resolutionID st
 	if p.control == nil {
 		return "", "", ErrNoControl
 	}
-	if err := req.checkGlobal(); err != nil {
+	if err := req.check(permit.TryConfig); err != nil {
 		return "", "", err
 	}
 	v, id, err := p.control.Versions().Preview(req.ctx, agent, ActorOf(req))
@@ -32,7 +33,7 @@ func (p *previews) ofAssistant(req *Request) (agentID, resolutionID string, err 
 	if p.assistant == nil {
 		return "", "", errNoAssistant
 	}
-	if err := req.checkGlobal(); err != nil {
+	if err := req.check(permit.UseAssistant); err != nil {
 		return "", "", err
 	}
 	spec, err := p.assistant.Assistant(req.ctx)

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // table returns the routes of a server: its own, as far as their dependencies are configured, and
@@ -28,23 +30,17 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 		if r.Control && (cfg.Control == nil || cfg.HideConfig) {
 			continue
 		}
-		r.Global = r.Global || r.Own || r.Control
+		if (r.Own || r.Control) && !permit.Server.Has(r.Needs) {
+			return nil, fmt.Errorf("route %s %s needs the permission %s, want one that concerns the whole server", r.Method, r.Path, r.Needs)
+		}
 		all = append(all, r)
 	}
 	for i := range all {
-		if all[i].Access == protocol.Admins {
-			all[i].Scope = protocol.Operators // admins act for all users
+		if r := &all[i]; !r.Needs.Valid() || permit.Wide.Has(r.Needs) {
+			return nil, fmt.Errorf("route %s %s needs the permission %s, want one that a route can need", r.Method, r.Path, r.Needs)
 		}
 	}
 	return all, nil
-}
-
-// ForGlobalAdmins restricts routes to admin keys that belong to no tenant.
-func ForGlobalAdmins(routes []protocol.Route) []protocol.Route {
-	for i := range routes {
-		routes[i].Access, routes[i].Global = protocol.Admins, true
-	}
-	return routes
 }
 
 // Handle adapts a handler of the server itself, which takes the request instead of a call.

@@ -1,6 +1,9 @@
 package server
 
-import "github.com/awaken-go/awaken/protocol"
+import (
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
+)
 
 // Setting is a setting of the program that runs the server, for its admins.
 type Setting struct {
@@ -16,10 +19,10 @@ type Setting struct {
 type settings struct{ list []Setting }
 
 func (h *settings) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/system/settings", Handle: Handle(h.get),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/system/settings", Needs: permit.ReadServer, Handle: Handle(h.get),
 			Summary: "List the settings of this process and where they are from, without secrets", Replies: map[int]any{200: settingList{}}},
-	})
+	}
 }
 
 type settingList struct {

@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -66,7 +67,7 @@ func newTracedRig(t *testing.T, change ...func(*registry.Config)) *tracedRig {
 	}
 	g.start(func(c *servertest.Config) {
 		c.Metrics, c.Observer = g.metrics, plugin
-		c.Routes = append(c.Routes, protocol.Route{Method: "GET", Path: "/v1/panics", Access: protocol.Everyone, Handle: func(protocol.Call) error { panic("oh") }})
+		c.Routes = append(c.Routes, protocol.Route{Method: "GET", Path: "/v1/panics", Needs: permit.Public, Handle: func(protocol.Call) error { panic("oh") }})
 	})
 	return g
 }

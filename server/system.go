@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // system has the handlers of information about the server.
@@ -20,9 +21,9 @@ type system struct {
 
 func (h *system) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: Handle(h.info),
+		{Method: "GET", Path: "/v1/system/info", Needs: permit.ReadSystem, Handle: Handle(h.info),
 			Summary: "Get information about this server", Replies: map[int]any{200: systemInfo{}}},
-		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: Handle(h.modules),
+		{Method: "GET", Path: "/v1/system/modules", Needs: permit.ReadSystem, Handle: Handle(h.modules),
 			Summary: "List the modules of this server", Replies: map[int]any{200: moduleList{}}},
 	}
 }

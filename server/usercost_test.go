@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // While users are off, a request pays nothing for them: nothing is allocated, and nothing is read,
@@ -18,7 +19,7 @@ func TestUsers_OffCostNothing(t *testing.T) {
 	s.Request.ThreadID, s.Request.RunID = "t", "r"
 	n := testing.AllocsPerRun(100, func() {
 		var err error
-		if req.Caller, err = a.identify(r, protocol.Runners); err != nil || req.Confined {
+		if req.Caller, err = a.identify(r, permit.StartRuns); err != nil || req.Confined {
 			t.Fatal(req.Caller, err)
 		}
 		owner, err := req.Owner()

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -40,7 +41,7 @@ func TestStream_EncodesAnEventOnceForAllWatchers(t *testing.T) {
 	t.Parallel()
 	const watchers = 50
 	count := &countingEncoder{n: map[awaken.Cursor]int{}}
-	watch := protocol.Route{Method: "GET", Path: "/v1/watch/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Stream: true, Replies: map[int]any{200: nil}, Events: "counted",
+	watch := protocol.Route{Method: "GET", Path: "/v1/watch/{run_id}", Needs: permit.ReadThreads, Scope: protocol.ByPath, Stream: true, Replies: map[int]any{200: nil}, Events: "counted",
 		Handle: func(c protocol.Call) error {
 			run, err := c.Tenant().Store.LoadRun(c.Context(), c.Request().PathValue("run_id"))
 			if err != nil {

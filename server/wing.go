@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // Wing is a part of a server: the routes of a few nouns, with what they need. The packages below this one are wings; no wing
@@ -97,13 +98,10 @@ func (k *Kernel) CheckGuesses(r *http.Request) error { return k.auth.guesses.che
 // CountGuess counts a wrong secret.
 func (k *Kernel) CountGuess(r *http.Request) { k.auth.guesses.wrong(r) }
 
-// OpenTo reports whether the client of a request may run agents without a key.
-func (k *Kernel) OpenTo(r *http.Request) bool { return k.Open && k.auth.checkForwarded(r) == nil }
-
 // IsToken reports whether a secret is the token of a user, on a server that accepts such.
 func (k *Kernel) IsToken(secret string) bool { return k.auth.users.Tokens != nil && isToken(secret) }
 
-// Identify authenticates the caller of a request as a route with this access does, for routes that are for everyone.
-func (k *Kernel) Identify(r *http.Request, need protocol.Access) (Caller, error) {
+// Identify authenticates the caller of a request to a public route, as a route that needs this permission does.
+func (k *Kernel) Identify(r *http.Request, need permit.Permission) (Caller, error) {
 	return k.auth.identify(r, need)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/trace/rollup"
@@ -184,7 +185,7 @@ func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *acce
 	if err != nil {
 		return nil, false, failed(err)
 	}
-	admin := slices.ContainsFunc(list, func(k server.Key) bool { return k.Kind == server.AdminKey && k.Tenant == "" })
+	admin := slices.ContainsFunc(list, func(k server.Key) bool { return k.Permissions().Includes(permit.Admin) })
 	if local, err := server.IsLocal(s.Server.Address); err == nil && local {
 		return keys, !admin, nil
 	}

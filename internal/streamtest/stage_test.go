@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/trace/timeline"
 )
@@ -162,7 +163,7 @@ func newStage(t *testing.T, queue mailbox.Queue, thread string) *stage {
 	}
 	routes := slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), tasks)
 	for name, encoder := range s.encoders() {
-		routes = append(routes, protocol.Route{Method: http.MethodGet, Path: "/play/" + name + "/{run_id}", Access: protocol.Readers,
+		routes = append(routes, protocol.Route{Method: http.MethodGet, Path: "/play/" + name + "/{run_id}", Needs: permit.ReadThreads,
 			Scope: protocol.ByCaller, Summary: "Follow a golden run",
 			Handle: func(c protocol.Call) error { return s.follow(c, name, encoder) }})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -49,7 +50,7 @@ func TestAccess_Keys(t *testing.T) {
 		path := strings.NewReplacer("{task_id}", "t", "{path...}", "default/tasks").Replace(r.Path)
 		for key, allowed := range map[string]bool{"": false, "read": r.Method == "GET", "run": true} {
 			w := send(r.Method, path, "{}", key)
-			if r.Access == protocol.Everyone {
+			if r.Needs == permit.Public {
 				continue
 			}
 			if refused := w.Code == 401 || w.Code == 403; refused == allowed {

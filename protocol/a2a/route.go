@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // Config configures the protocol. The zero Config exposes every agent.
@@ -66,18 +67,18 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	cfg.pages = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	c := &cfg
 	get := func(path, summary string, query []protocol.Param, reply any, handle handler) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByCaller, Handle: c.rest(handle), Summary: summary, Query: query, Headers: versionHeader,
+		return protocol.Route{Method: "GET", Path: path, Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: c.rest(handle), Summary: summary, Query: query, Headers: versionHeader,
 			Replies: map[int]any{200: reply}, Failures: []int{400, 404}, Errors: fail}
 	}
 	post := func(path, summary string, body, reply any, handle handler) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Scope: protocol.ByCaller, Handle: c.rest(handle), Summary: summary, Headers: streamHeaders, Body: body,
+		return protocol.Route{Method: "POST", Path: path, Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: c.rest(handle), Summary: summary, Headers: streamHeaders, Body: body,
 			Replies: map[int]any{200: reply}, Failures: []int{400, 404, 409}, Stream: true, Brief: brief, Events: events, Errors: fail}
 	}
 	follows := func(r protocol.Route) protocol.Route {
 		r.Stream, r.Brief, r.Events, r.Headers = true, brief, events, streamHeaders
 		return r
 	}
-	card := protocol.Route{Method: "GET", Path: "/.well-known/agent-card.json", Handle: c.rest(func(x *exchange, _ []string) error { return x.publicCard() }), Summary: "Get the card of the public agent",
+	card := protocol.Route{Method: "GET", Path: "/.well-known/agent-card.json", Needs: permit.Public, Handle: c.rest(func(x *exchange, _ []string) error { return x.publicCard() }), Summary: "Get the card of the public agent",
 		Replies: map[int]any{200: Card{}, 304: nil}, Failures: []int{404}, Errors: fail}
 	extended := card
 	extended.Path, extended.Summary, extended.Failures = "/v1/a2a/extendedAgentCard", "Get the card of all exposed agents", []int{400, 401, 429}
@@ -90,7 +91,7 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	}
 	onAgent := func(x *exchange, path []string) error { return x.forAgent(path) }
 	del := get("/v1/a2a/{path...}", "Delete a push configuration: a path such as tasks/{task_id}/pushNotificationConfigs/{id}", nil, nil, onAgent)
-	del.Method, del.Access, del.Replies = "DELETE", protocol.Runners, map[int]any{204: nil}
+	del.Method, del.Needs, del.Replies = "DELETE", permit.StartRuns, map[int]any{204: nil}
 	return []protocol.Route{card, extended,
 		post("/v1/a2a/message:send", "Send a message and wait for its task", sendRequest{}, update{}, at("message:send")),
 		post("/v1/a2a/message:stream", "Send a message and stream its task", sendRequest{}, nil, at("message:stream")),

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 const events = "AG-UI events"
@@ -26,7 +27,7 @@ var (
 // /v1/ag-ui/info, form the CopilotKit runtime at runtimeUrl …/v1/ag-ui.
 func Routes() []protocol.Route {
 	runs := func(path, summary string, handle func(c protocol.Call) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Scope: protocol.ByCaller, Handle: handle, Summary: summary, Body: input{}, Headers: resumable,
+		return protocol.Route{Method: "POST", Path: path, Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: handle, Summary: summary, Body: input{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events}
 	}
 	return []protocol.Route{
@@ -35,22 +36,22 @@ func Routes() []protocol.Route {
 		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run the agent in the path", runAgent),
 		runs("/v1/ag-ui/agent/{agent_id}/run", "Run the agent in the path", runAgent),
 		runs("/v1/ag-ui/agent/{agent_id}/connect", "Get the messages of a thread and stream its run in flight", connectAgent),
-		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: stopAgent, Summary: "Cancel the thread's run",
+		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: stopAgent, Summary: "Cancel the thread's run",
 			Body: stopBody{}, Replies: map[int]any{200: stopped{}}},
-		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Scope: protocol.Shared, Handle: info, Summary: "List agents for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
-		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: single, Summary: "Handle a request of CopilotKit's single-endpoint transport", Body: envelope{}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/info", Needs: permit.ReadAgents, Scope: protocol.Shared, Handle: info, Summary: "List agents for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
+		{Method: "POST", Path: "/v1/ag-ui", Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: single, Summary: "Handle a request of CopilotKit's single-endpoint transport", Body: envelope{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: follow, Summary: "Stream the run in flight; 204 if there is none",
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: follow, Summary: "Stream the run in flight; 204 if there is none",
 			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "the client's name for the run"}}, Headers: resumable,
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Scope: protocol.ByPath, Handle: replay, Summary: "Replay a thread's stream, one page at a time",
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: replay, Summary: "Replay a thread's stream, one page at a time",
 			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: messages, Summary: "List the messages of a thread",
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: messages, Summary: "List the messages of a thread",
 			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "number of messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: cancelThread, Summary: "Cancel the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: interruptThread, Summary: "Cancel the thread's run and its queued dispatches",
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: cancelThread, Summary: "Cancel the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: interruptThread, Summary: "Cancel the thread's run and its queued dispatches",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }

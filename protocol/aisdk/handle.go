@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 var (
@@ -28,11 +29,11 @@ const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"
 // Routes returns the routes that a server mounts.
 func Routes() []protocol.Route {
 	chat := func(path, summary string) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Scope: protocol.ByCaller, Handle: postChat(byAgentID), Summary: summary, Body: chatRequest{},
+		return protocol.Route{Method: "POST", Path: path, Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: postChat(byAgentID), Summary: summary, Body: chatRequest{},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: chunks, Headers: onceOnly}
 	}
 	stream := func(path, summary string) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: getStream, Summary: summary, Query: []protocol.Param{cursor, runParam},
+		return protocol.Route{Method: "GET", Path: path, Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getStream, Summary: summary, Query: []protocol.Param{cursor, runParam},
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
 	ofRun := func(path string) protocol.Route {
@@ -41,14 +42,14 @@ func Routes() []protocol.Route {
 		return r
 	}
 	replay := func(path string) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: getReplay, Summary: "Replay a thread's stream, one page at a time",
+		return protocol.Route{Method: "GET", Path: path, Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getReplay, Summary: "Replay a thread's stream, one page at a time",
 			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
 	preview := chat("/v1/ai-sdk/agent-previews/runs", "Chat with an unsaved agent, given in the body")
-	preview.Access, preview.Handle, preview.Control = protocol.Admins, postChat(byPreview), true
+	preview.Needs, preview.Scope, preview.Handle, preview.Control = permit.TryConfig, protocol.Operators, postChat(byPreview), true
 	assistant := chat("/v1/admin/assistant/runs", "Chat with the admin assistant")
-	assistant.Access, assistant.Handle, assistant.Own, assistant.Control = protocol.Admins, postChat(byAssistant), true, true
+	assistant.Needs, assistant.Scope, assistant.Handle, assistant.Own, assistant.Control = permit.UseAssistant, protocol.Operators, postChat(byAssistant), true, true
 	return []protocol.Route{
 		chat("/v1/ai-sdk/chat", "Send a message to a chat, and stream the answer"),
 		chat("/v1/ai-sdk/threads/{thread_id}/runs", "Send a message to a given chat, and stream the answer"),
@@ -61,11 +62,11 @@ func Routes() []protocol.Route {
 		ofRun("/v1/ai-sdk/streams/{run_id}"),
 		replay("/v1/ai-sdk/chat/{thread_id}/replay"),
 		replay("/v1/ai-sdk/threads/{thread_id}/replay"),
-		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: getMessages, Summary: "List the messages of a chat, without the answer in flight",
+		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getMessages, Summary: "List the messages of a chat, without the answer in flight",
 			Query: pageParams, Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: cancel, Summary: "Cancel the answer in flight",
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: cancel, Summary: "Cancel the answer in flight",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: interrupt, Summary: "Cancel the answer in flight and everything queued",
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: interrupt, Summary: "Cancel the answer in flight and everything queued",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }

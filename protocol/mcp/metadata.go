@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // resourceMetadata says how clients get tokens for the server (RFC 9728).
@@ -37,7 +38,7 @@ func (c *Config) challenge(r *http.Request) string {
 // metadataRoutes returns the routes of the metadata: for clients that ask for the server, and for its MCP route.
 func (c *Config) metadataRoutes() (out []protocol.Route) {
 	for _, path := range []string{metadataPath, metadataPath + "/v1/mcp"} {
-		out = append(out, protocol.Route{Method: http.MethodGet, Path: path, Summary: "Get how MCP clients authenticate", Replies: map[int]any{200: resourceMetadata{}},
+		out = append(out, protocol.Route{Method: http.MethodGet, Path: path, Needs: permit.Public, Summary: "Get how MCP clients authenticate", Replies: map[int]any{200: resourceMetadata{}},
 			Handle: func(call protocol.Call) error {
 				m := resourceMetadata{Resource: c.base(call.Request()) + "/v1/mcp", Methods: []string{"header"}, Name: "Awaken"}
 				if c.Issuer != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/glob"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // Config configures the protocol. The zero Config exposes every agent and no other tools.
@@ -69,7 +70,7 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	on := func(handle func(*exchange) error) func(protocol.Call) error {
 		return func(call protocol.Call) error { return handle(&exchange{Call: call, cfg: c}) }
 	}
-	post := protocol.Route{Method: http.MethodPost, Path: "/v1/mcp", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: on((*exchange).post),
+	post := protocol.Route{Method: http.MethodPost, Path: "/v1/mcp", Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: on((*exchange).post),
 		Summary: "Answer a message of MCP", Headers: headers, Body: message{}, Replies: map[int]any{200: response{}, 202: nil}, Failures: []int{400, 404}, Stream: true, Events: events, Errors: fail}
 	get := post
 	get.Method, get.Handle, get.Summary, get.Body = http.MethodGet, on((*exchange).resume), "Resume the stream of a call after a frame (Last-Event-ID)", nil

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // keyring has the handlers of API keys, for admins only.
@@ -31,11 +32,11 @@ func (h *keyring) audit(req *server.Request) Audit {
 
 func (h *keyring) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/keys", Needs: permit.ReadKeys, Handle: server.Handle(h.list),
 			Summary: "List API keys, without their secrets", Replies: map[int]any{200: keyList{}}},
-		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: server.HandleBody(h.make),
+		{Method: "POST", Path: "/v1/keys", Needs: permit.WriteKeys, Handle: server.HandleBody(h.make),
 			Summary: "Create an API key", Headers: server.MatchHeaders[2:], Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
-		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: server.Handle(h.revoke),
+		{Method: "DELETE", Path: "/v1/keys/{id}", Needs: permit.WriteKeys, Handle: server.Handle(h.revoke),
 			Summary: "Revoke an API key", Headers: server.MatchHeaders[2:], Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
@@ -110,7 +111,7 @@ func (h *keyring) make(req *server.Request, body *keyBody) error {
 // tenantLimit validates a spending limit for the tenant of a new key.
 func tenantLimit(req *server.Request, usd float64) (*money.Amount, error) {
 	switch {
-	case !req.Governs():
+	case !req.May(permit.ActForTenants):
 		return nil, server.Forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	case server.BudgetOf(req.Tenant()) == nil:
 		return nil, protocol.BadRequest("budget_usd needs the setting budget.enabled")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // signIns has the handlers with which a client learns what it may do here, and a browser signs in.
@@ -20,12 +21,12 @@ type signIns struct {
 
 func (h *signIns) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/session", Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/session", Needs: permit.Public, Handle: server.Handle(h.get),
 			Summary: "Get what the caller may do, and what this server has",
 			Replies: map[int]any{200: sessionBody{}}, Failures: []int{401, 429, 500, 503}},
-		{Method: "POST", Path: "/v1/session", Access: protocol.Readers, Scope: protocol.Shared, Handle: server.Handle(h.begin),
+		{Method: "POST", Path: "/v1/session", Needs: permit.SignIn, Scope: protocol.Shared, Handle: server.Handle(h.begin),
 			Summary: "Sign in with a key and get a cookie for it, or renew the cookie", Replies: map[int]any{200: sessionBody{}}},
-		{Method: "DELETE", Path: "/v1/session", Handle: server.Handle(h.end),
+		{Method: "DELETE", Path: "/v1/session", Needs: permit.Public, Handle: server.Handle(h.end),
 			Summary: "Sign out", Replies: map[int]any{204: nil}, Failures: []int{500, 503}},
 	}
 }
@@ -103,7 +104,7 @@ func (h *signIns) get(req *server.Request) error {
 	if err != nil {
 		return err
 	}
-	req.Caller, err = h.kernel.Identify(req.HTTP(), protocol.Readers)
+	req.Caller, err = h.kernel.Identify(req.HTTP(), permit.Public)
 	f := &protocol.Failure{}
 	if err != nil {
 		f = server.FailureOf(err)
@@ -113,6 +114,9 @@ func (h *signIns) get(req *server.Request) error {
 	case f == server.ErrSession:
 		server.DropCookie(req.Writer(), req.HTTP())
 		c = server.Credential{}
+		without := req.HTTP().Clone(req.Context())
+		without.Header.Del("Cookie")
+		req.Caller, _ = h.kernel.Identify(without, permit.Public) // or none, if the server needs a key
 	case c.Secret != "" || req.HTTP().Header.Get(server.TokenHeader) != "" || f.Status >= 500:
 		return err
 	}
@@ -176,12 +180,11 @@ func (h *signIns) reply(req *server.Request, s *session) error {
 	out := sessionBody{Open: h.kernel.Open, User: req.User, Tenant: req.TenantName(), Features: h.features, Version: h.kernel.Version,
 		NowMS: h.now().UnixMilli()}
 	if k := req.Key; k != nil {
-		out.Key = &sessionKey{k.ID, k.Kind, k.Label, k.Tenant, k.User, k.Operates()}
-		out.May = abilities{Read: true, Run: k.Kind.Allows(protocol.Runners), Admin: k.Kind.Allows(protocol.Admins),
-			Config: req.Governs() && h.features.Config}
-	} else if h.kernel.OpenTo(req.HTTP()) {
-		out.May = abilities{Read: true, Run: true}
+		out.Key = &sessionKey{k.ID, k.Kind, k.Label, k.Tenant, k.User, req.May(permit.ActForUsers)}
 	}
+	may := req.Permissions()
+	out.May = abilities{Read: may.Includes(permit.Reader), Run: may.Includes(permit.Runner), Admin: may.Includes(permit.Admin &^ permit.Server),
+		Config: may.Has(permit.WriteConfig) && h.features.Config}
 	if s != nil {
 		out.Session = &sessionTerms{s.Expires, s.Created + h.most.Milliseconds()}
 	}

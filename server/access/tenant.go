@@ -6,16 +6,17 @@ import (
 
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // tenants has the handler of the list of tenants.
 type tenants struct{ keys *Keys }
 
 func (h *tenants) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/tenants", Handle: server.Handle(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/tenants", Needs: permit.ReadTenants, Handle: server.Handle(h.list),
 			Summary: "List the tenants that have keys, and the default tenant", Replies: map[int]any{200: tenantList{}}},
-	})
+	}
 }
 
 type tenantList struct {

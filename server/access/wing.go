@@ -1,5 +1,6 @@
 // Package access controls who may use a server: its keys, the sessions of browsers that sign in with one, and the tenants that have
-// keys. [Keys] holds the keys, and is how the server authenticates requests.
+// keys. [Keys] holds the keys, and is how the server authenticates requests. What the callers of a server may do is the table of
+// package permit below this one.
 package access
 
 import (

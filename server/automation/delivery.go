@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // deliveries has the handler of what was sent to the receivers of hooks.
@@ -13,7 +14,7 @@ type deliveries struct{ hooks webhook.Store }
 
 func (h *deliveries) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/deliveries", Access: protocol.Admins, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/deliveries", Needs: permit.ReadAutomation, Handle: server.Handle(h.list),
 			Summary: "List the receivers of push notifications, and the latest attempts to deliver to each",
 			Query:   []protocol.Param{server.Param("run_id", "string", "only those of this run"), server.Param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
 			Replies: map[int]any{200: deliveryList{}}},

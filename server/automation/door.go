@@ -21,11 +21,12 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // door returns the route at which other systems start runs. Its callers have no key: each request is authentic by its URL or its own signature.
 func (h *triggers) door() protocol.Route {
-	return protocol.Route{Method: "POST", Path: "/v1/triggers/{trigger_id}/fire", Handle: server.Handle(h.open), Raw: true,
+	return protocol.Route{Method: "POST", Path: "/v1/triggers/{trigger_id}/fire", Needs: permit.Public, Handle: server.Handle(h.open), Raw: true,
 		Summary: "Start a run with a signed URL, or a request signed as Standard Webhooks are",
 		Query: []protocol.Param{server.Param("tenant", "string", "the tenant of the trigger"), server.Param("expires", "integer", "when the URL expires, in seconds since 1970"),
 			server.Param("signature", "string", "of the URL")},

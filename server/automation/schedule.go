@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // schedules has the handlers of the schedules of a tenant.
@@ -77,32 +78,28 @@ func (r scheduled) Cancel(ctx context.Context, tenant, runID string) error {
 func (h *schedules) routes() []protocol.Route {
 	const all, one = "/v1/schedules", "/v1/schedules/{schedule_id}"
 	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
-	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: page,
+	return []protocol.Route{
+		{Method: "GET", Path: all, Needs: permit.ReadAutomation, Handle: server.Handle(h.list), Query: page,
 			Summary: "List the schedules, by id", Replies: map[int]any{200: scheduleList{}}},
-		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newSchedule{},
+		{Method: "POST", Path: all, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.create), Body: newSchedule{},
 			Summary: "Create a schedule", Replies: map[int]any{201: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: all + "/preview", Handle: server.HandleBody(h.preview), Body: timesBody{},
+		{Method: "POST", Path: all + "/preview", Needs: permit.ReadAutomation, Handle: server.HandleBody(h.preview), Body: timesBody{},
 			Summary: "List the next times of an expression", Replies: map[int]any{200: timesList{}}},
-		{Method: "GET", Path: one, Handle: server.Handle(h.get),
+		{Method: "GET", Path: one, Needs: permit.ReadAutomation, Handle: server.Handle(h.get),
 			Summary: "Get a schedule", Replies: map[int]any{200: scheduleView{}}},
-		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putSchedule{},
+		{Method: "PUT", Path: one, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.put), Body: putSchedule{},
 			Summary: "Replace a schedule", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
+		{Method: "DELETE", Path: one, Needs: permit.WriteAutomation, Handle: server.Handle(h.delete),
 			Summary: "Delete a schedule and its log; its runs stay", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/pause", Handle: server.Handle(func(req *server.Request) error { return h.pause(req, true) }),
+		{Method: "POST", Path: one + "/pause", Needs: permit.WriteAutomation, Handle: server.Handle(func(req *server.Request) error { return h.pause(req, true) }),
 			Summary: "Pause a schedule: times that come meanwhile are left out", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/resume", Handle: server.Handle(func(req *server.Request) error { return h.pause(req, false) }),
+		{Method: "POST", Path: one + "/resume", Needs: permit.WriteAutomation, Handle: server.Handle(func(req *server.Request) error { return h.pause(req, false) }),
 			Summary: "Resume a schedule that is paused", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/run", Handle: server.Handle(h.run),
+		{Method: "POST", Path: one + "/run", Needs: permit.WriteAutomation, Handle: server.Handle(h.run),
 			Summary: "Start a run of a schedule now", Replies: map[int]any{200: schedule.Firing{}}, Failures: []int{409}},
-		{Method: "GET", Path: one + "/firings", Handle: server.Handle(h.firings), Query: page,
+		{Method: "GET", Path: one + "/firings", Needs: permit.ReadAutomation, Handle: server.Handle(h.firings), Query: page,
 			Summary: "Tell what became of the times of a schedule, the latest first", Replies: map[int]any{200: firingList{}}},
 	}
-	for i := range routes {
-		routes[i].Access = protocol.Admins
-	}
-	return routes
 }
 
 // scheduleView is a schedule as clients see it.

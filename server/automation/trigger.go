@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // TriggerConfig configures triggers, with which other systems start runs of tenants.
@@ -51,27 +52,24 @@ func (h *triggers) routes() []protocol.Route {
 	const all, one = "/v1/triggers", "/v1/triggers/{trigger_id}"
 	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: page,
+		{Method: "GET", Path: all, Needs: permit.ReadAutomation, Handle: server.Handle(h.list), Query: page,
 			Summary: "List the triggers, by id", Replies: map[int]any{200: triggerList{}}},
-		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newTrigger{},
+		{Method: "POST", Path: all, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.create), Body: newTrigger{},
 			Summary: "Create a trigger; only this reply has its secret and its URL", Replies: map[int]any{201: triggerView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: server.Handle(h.get),
+		{Method: "GET", Path: one, Needs: permit.ReadAutomation, Handle: server.Handle(h.get),
 			Summary: "Get a trigger", Replies: map[int]any{200: triggerView{}}},
-		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putTrigger{},
+		{Method: "PUT", Path: one, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.put), Body: putTrigger{},
 			Summary: "Replace a trigger; its secret and its URLs stay", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
+		{Method: "DELETE", Path: one, Needs: permit.WriteAutomation, Handle: server.Handle(h.delete),
 			Summary: "Delete a trigger and its log; its runs stay", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/rotate", Handle: server.HandleBody(h.rotate), Body: rotation{},
+		{Method: "POST", Path: one + "/rotate", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.rotate), Body: rotation{},
 			Summary: "Replace the secret of a trigger; URLs and signatures of the one before are accepted for 24 hours, or no more", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/url", Handle: server.HandleBody(h.sign), Body: linkBody{},
+		{Method: "POST", Path: one + "/url", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.sign), Body: linkBody{},
 			Summary: "Make a URL of a trigger", Replies: map[int]any{200: linkReply{}}},
-		{Method: "POST", Path: one + "/run", Handle: server.HandleBody(h.run), Body: requestBody{},
+		{Method: "POST", Path: one + "/run", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.run), Body: requestBody{},
 			Summary: "Start a run of a trigger, as a request of another system would", Replies: map[int]any{202: firedReply{}}, Failures: []int{409}},
-		{Method: "GET", Path: one + "/firings", Handle: server.Handle(h.firings), Query: page,
+		{Method: "GET", Path: one + "/firings", Needs: permit.ReadAutomation, Handle: server.Handle(h.firings), Query: page,
 			Summary: "Tell what became of the requests to a trigger, the latest first", Replies: map[int]any{200: triggerFirings{}}},
-	}
-	for i := range routes {
-		routes[i].Access = protocol.Admins
 	}
 	return append(routes, h.door())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // webhooks has the handlers of the endpoints that are told about the runs of a tenant.
@@ -31,30 +32,26 @@ type WebhookConfig struct {
 func (h *webhooks) routes() []protocol.Route {
 	const all, one = "/v1/webhooks", "/v1/webhooks/{webhook_id}"
 	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
-	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: page,
+	return []protocol.Route{
+		{Method: "GET", Path: all, Needs: permit.ReadAutomation, Handle: server.Handle(h.list), Query: page,
 			Summary: "List the webhooks, by id", Replies: map[int]any{200: webhookList{}}},
-		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newWebhook{},
+		{Method: "POST", Path: all, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.create), Body: newWebhook{},
 			Summary: "Create a webhook; only this reply has the secret that signs its messages", Replies: map[int]any{201: webhookView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: server.Handle(h.get),
+		{Method: "GET", Path: one, Needs: permit.ReadAutomation, Handle: server.Handle(h.get),
 			Summary: "Get a webhook", Replies: map[int]any{200: webhookView{}}},
-		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putWebhook{},
+		{Method: "PUT", Path: one, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.put), Body: putWebhook{},
 			Summary: "Replace a webhook; its secret stays", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
+		{Method: "DELETE", Path: one, Needs: permit.WriteAutomation, Handle: server.Handle(h.delete),
 			Summary: "Delete a webhook: messages that are not delivered are dropped", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/rotate", Handle: server.Handle(h.rotate),
+		{Method: "POST", Path: one + "/rotate", Needs: permit.WriteAutomation, Handle: server.Handle(h.rotate),
 			Summary: "Replace the secret of a webhook; messages are signed with both for 24 hours", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/test", Handle: server.Handle(h.test),
+		{Method: "POST", Path: one + "/test", Needs: permit.WriteAutomation, Handle: server.Handle(h.test),
 			Summary: "Send a test message to a webhook, once", Replies: map[int]any{200: webhook.Attempt{}}},
-		{Method: "GET", Path: one + "/deliveries", Handle: server.Handle(h.deliveries), Query: page,
+		{Method: "GET", Path: one + "/deliveries", Needs: permit.ReadAutomation, Handle: server.Handle(h.deliveries), Query: page,
 			Summary: "List what a webhook was told, by run, the latest first", Replies: map[int]any{200: webhookDeliveries{}}},
-		{Method: "POST", Path: one + "/redeliver", Handle: server.HandleBody(h.redeliver), Body: redelivery{},
+		{Method: "POST", Path: one + "/redeliver", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.redeliver), Body: redelivery{},
 			Summary: "Tell a webhook again what happened to a run", Replies: map[int]any{202: nil}, Failures: []int{409}},
 	}
-	for i := range routes {
-		routes[i].Access = protocol.Admins
-	}
-	return routes
 }
 
 // webhookView is a webhook as clients see it.

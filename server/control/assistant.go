@@ -5,6 +5,7 @@ import (
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // assistants has the handlers of the admin assistant's settings.
@@ -13,12 +14,12 @@ type assistants struct {
 }
 
 func (h *assistants) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: server.Handle(h.get),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/admin/assistant/config", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "Get the settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
-		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: server.HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/admin/assistant/config", Needs: permit.WriteConfig, Handle: server.HandleBody(h.put),
 			Summary: "Update the settings of the admin assistant", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
-	})
+	}
 }
 
 // assistantConfig is the part of the admin assistant that operators can set.

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // audits has the handler of the audit log.
@@ -19,12 +20,12 @@ type audits struct {
 }
 
 func (h *audits) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/audit-log", Handle: server.Handle(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/audit-log", Needs: permit.ReadAudit, Handle: server.Handle(h.list),
 			Summary: "List audit events, newest first",
 			Query:   []protocol.Param{server.Param("since", "string", "only events at or after this time, in RFC 3339"), server.Param("until", "string", "only events before this time, in RFC 3339"), server.Param("action", "string", "only events with this action"), server.Param("resource", "string", "only this resource or those below it, such as agents or agents/a"), server.Param("actor", "string", "only actors with this prefix"), server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]},
 			Replies: map[int]any{200: auditList{}}},
-	})
+	}
 }
 
 type auditList struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // Authorizer completes the authorizations of MCP servers that users or administrators have begun.
@@ -62,17 +63,17 @@ var callbackParams = []protocol.Param{server.Param("state", "string", "of the au
 
 func (h *authorizations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Needs: permit.ReadConnections, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
 			Summary: "Get whether the caller's user has authorized an MCP server", Replies: map[int]any{200: config.MCPAuthorization{}}, Failures: []int{400, 502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.Handle(h.begin),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Needs: permit.AuthorizeConnections, Scope: protocol.ByCaller, Handle: server.Handle(h.begin),
 			Summary: "Begin to authorize an MCP server for the caller's user", Replies: map[int]any{200: config.MCPAuthorizationRequest{}}, Failures: []int{400, 502}},
-		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.Handle(h.revoke),
+		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Needs: permit.AuthorizeConnections, Scope: protocol.ByCaller, Handle: server.Handle(h.revoke),
 			Summary: "End the authorization of an MCP server by the caller's user", Replies: map[int]any{204: nil}, Failures: []int{400, 502}},
-		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: server.Handle(h.callback), Query: callbackParams,
+		{Method: "GET", Path: "/v1/mcp-oauth/callback", Needs: permit.Public, Handle: server.Handle(h.callback), Query: callbackParams,
 			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: server.HTML(""), 400: server.HTML(""), 403: server.HTML("")}, Failures: []int{500, 503}},
-		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.deliver),
+		{Method: "POST", Path: "/v1/mcp-oauth/callback", Needs: permit.AuthorizeConnections, Scope: protocol.ByCaller, Handle: server.HandleBody(h.deliver),
 			Summary: "Complete an authorization, by the application of the user who began it", Body: authorizationResponse{}, Replies: map[int]any{200: authorizedBody{}}, Failures: []int{502}},
-		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: server.Handle(h.document),
+		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Needs: permit.Public, Handle: server.Handle(h.document),
 			Summary: "Get the client ID metadata document, for authorization servers", Replies: map[int]any{200: clientDocument{}}, Failures: []int{404}},
 	}
 }
@@ -92,7 +93,7 @@ func (h *authorizations) connection(req *server.Request, change bool) (config.MC
 	if !ok || a.AuthorizationGrant() == "" {
 		return nil, protocol.BadRequest("MCP server %q needs no authorization: its document has no auth", id)
 	}
-	if change && a.AuthorizationGrant() != "user" && !req.Governs() {
+	if change && a.AuthorizationGrant() != "user" && !req.May(permit.ManageConnections) {
 		return nil, server.Forbidden("MCP server %q has one authorization for all: use an admin key without a tenant", id)
 	}
 	return a, nil
@@ -143,7 +144,7 @@ var errOwner = server.Forbidden("the authorization was begun by another user")
 // complete completes an authorization for the caller, if it is the one who began it.
 func (h *authorizations) complete(req *server.Request, response url.Values) (*Authorized, error) {
 	done, err := h.authorizer.Complete(req.Context(), response, func(a *Authorized) error {
-		if a.Shared && req.Governs() || !a.Shared && a.Tenant == req.TenantName() && a.User == req.User {
+		if a.Shared && req.May(permit.ManageConnections) || !a.Shared && a.Tenant == req.TenantName() && a.User == req.User {
 			return nil
 		}
 		return errOwner
@@ -260,7 +261,7 @@ func (h *authorizations) deliver(req *server.Request, body *authorizationRespons
 // callback answers the browser that an authorization server sends here. The cookie with which a user is signed in is not
 // sent with a request that another site has caused, so the page loads itself once more.
 func (h *authorizations) callback(req *server.Request) error {
-	c, err := h.kernel.Identify(req.HTTP(), protocol.Runners)
+	c, err := h.kernel.Identify(req.HTTP(), permit.AuthorizeConnections)
 	if err != nil && server.FailureOf(err).Status >= 500 {
 		return err
 	}

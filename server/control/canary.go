@@ -4,6 +4,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // canaries has the handlers of the canary: a version that a share of the threads uses.
@@ -12,17 +13,17 @@ type canaries struct {
 }
 
 func (h *canaries) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/registry/canary", Handle: server.Handle(h.get),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/registry/canary", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "Get the canary report", Replies: map[int]any{200: config.CanaryReport{}}},
-		{Method: "PUT", Path: "/v1/registry/canary", Handle: server.HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/registry/canary", Needs: permit.PublishConfig, Handle: server.HandleBody(h.put),
 			Summary: "Route a share of new threads to a canary version", Headers: server.MatchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
 			Failures: []int{404, 409}},
-		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: server.Handle(h.promote),
+		{Method: "POST", Path: "/v1/registry/canary/promote", Needs: permit.PublishConfig, Handle: server.Handle(h.promote),
 			Summary: "Promote the canary to all threads", Headers: server.MatchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{400, 404, 409}},
-		{Method: "DELETE", Path: "/v1/registry/canary", Handle: server.Handle(h.drop),
+		{Method: "DELETE", Path: "/v1/registry/canary", Needs: permit.PublishConfig, Handle: server.Handle(h.drop),
 			Summary: "End the canary", Headers: server.MatchHeaders[2:3], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
-	})
+	}
 }
 
 type canaryBody struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // inventory has the handler of the parts that agents can use.
@@ -24,10 +25,10 @@ type inventory struct {
 }
 
 func (h *inventory) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/capabilities", Handle: server.Handle(h.get),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/capabilities", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "List the tools, plugins, models and other parts that agents can use", Replies: map[int]any{200: capabilities{}}},
-	})
+	}
 }
 
 // capabilities lists the parts that agents can use.

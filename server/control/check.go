@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // checks has the handlers that report problems of the configuration and save nothing.
@@ -17,17 +18,17 @@ type checks struct {
 }
 
 func (h *checks) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: writable(h.validate),
+	return []protocol.Route{
+		{Method: "POST", Path: "/v1/config/{namespace}/validate", Needs: permit.ReadConfig, Handle: writable(h.validate),
 			Summary: "Validate a document without saving it", Query: []protocol.Param{server.Param("id", "string", "id of the document, if the body has none")}, Body: server.RawDocument{},
 			Replies: map[int]any{200: validated{}}},
-		{Method: "GET", Path: "/v1/config/diagnostics", Handle: server.Handle(h.diagnostics),
+		{Method: "GET", Path: "/v1/config/diagnostics", Needs: permit.ReadConfig, Handle: server.Handle(h.diagnostics),
 			Summary: "List problems of the live configuration", Replies: map[int]any{200: diagnosticList{}}},
-		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: server.Handle(h.previewRemoval),
+		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Needs: permit.ReadConfig, Handle: server.Handle(h.previewRemoval),
 			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: providerRemoval{}}},
-		{Method: "GET", Path: "/v1/config/{namespace}/{id}/removal-preview", Handle: inNamespace(h.previewAnyRemoval),
+		{Method: "GET", Path: "/v1/config/{namespace}/{id}/removal-preview", Needs: permit.ReadConfig, Handle: inNamespace(h.previewAnyRemoval),
 			Summary: "Preview the deletion of a document", Replies: map[int]any{200: config.Removal{}}},
-	})
+	}
 }
 
 type validated struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // connections has the handlers of connections to providers, MCP servers and A2A servers.
@@ -25,20 +26,20 @@ type connections struct {
 }
 
 func (h *connections) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: server.Handle(h.testProvider),
+	return []protocol.Route{
+		{Method: "POST", Path: "/v1/providers/{id}/test", Needs: permit.TryConfig, Handle: server.Handle(h.testProvider),
 			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: server.Handle(h.mcpStatus),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Needs: permit.ReadConfig, Handle: server.Handle(h.mcpStatus),
 			Summary: "Get the connection status of an MCP server", Replies: map[int]any{200: config.MCPStatus{}}},
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: server.Handle(h.mcpInventory),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Needs: permit.ReadConfig, Handle: server.Handle(h.mcpInventory),
 			Summary: "Get the tools, prompts and resources of an MCP server", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: server.Handle(h.restartMCP),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Needs: permit.ManageConnections, Handle: server.Handle(h.restartMCP),
 			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: server.HandleBody(h.approveMCP),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Needs: permit.ManageConnections, Handle: server.HandleBody(h.approveMCP),
 			Summary: "Approve changed tools of an MCP server", Body: mcpApproval{}, Replies: map[int]any{200: mcpApproved{}}, Failures: []int{409, 502}},
-		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: server.Handle(h.a2aStatus),
+		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Needs: permit.ReadConfig, Handle: server.Handle(h.a2aStatus),
 			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
-	})
+	}
 }
 
 // mcp returns the connection that the path names.

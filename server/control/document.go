@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // documents has the handlers of config documents.
@@ -27,34 +28,35 @@ type documents struct {
 func (h *documents) routes() []protocol.Route {
 	const ns = "/v1/config/{namespace}"
 	var doc server.RawDocument
-	return append(server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: ns, Needs: permit.ReadConfig, Handle: inNamespace(h.list),
 			Summary: "List the documents of a namespace by id", Query: documentPage, Replies: map[int]any{200: recordList{}}},
-		{Method: "POST", Path: ns, Handle: writable(h.create),
+		{Method: "POST", Path: ns, Needs: permit.WriteConfig, Handle: writable(h.create),
 			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: server.MatchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
 			Failures: []int{409}},
-		{Method: "GET", Path: ns + "/meta", Handle: inNamespace(h.listMeta),
+		{Method: "GET", Path: ns + "/meta", Needs: permit.ReadConfig, Handle: inNamespace(h.listMeta),
 			Summary: "List the metadata of a namespace's documents", Replies: map[int]any{200: []recordMeta{}}},
-		{Method: "GET", Path: ns + "/$schema", Handle: inNamespace(h.schema),
+		{Method: "GET", Path: ns + "/$schema", Needs: permit.ReadConfig, Handle: inNamespace(h.schema),
 			Summary: "Get the JSON Schema of a namespace's documents", Replies: map[int]any{200: json.RawMessage{}}},
-		{Method: "GET", Path: ns + "/{id}", Handle: inNamespace(h.get),
+		{Method: "GET", Path: ns + "/{id}", Needs: permit.ReadConfig, Handle: inNamespace(h.get),
 			Summary: "Get a document, without its secrets", Query: stateParam, Replies: map[int]any{200: doc}},
-		{Method: "PUT", Path: ns + "/{id}", Handle: writable(h.put),
+		{Method: "PUT", Path: ns + "/{id}", Needs: permit.WriteConfig, Handle: writable(h.put),
 			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: server.MatchHeaders, Body: doc, Replies: map[int]any{200: doc},
 			Failures: []int{409, 412}},
-		{Method: "DELETE", Path: ns + "/{id}", Handle: writable(h.delete),
+		{Method: "DELETE", Path: ns + "/{id}", Needs: permit.WriteConfig, Handle: writable(h.delete),
 			Summary: "Delete a document and publish the change",
 			Query:   []protocol.Param{server.Param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: server.MatchHeaders,
 			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
-		{Method: "GET", Path: ns + "/{id}/meta", Handle: inNamespace(h.getMeta),
+		{Method: "GET", Path: ns + "/{id}/meta", Needs: permit.ReadConfig, Handle: inNamespace(h.getMeta),
 			Summary: "Get the metadata of a document", Replies: map[int]any{200: documentMeta{}}},
-		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
+		{Method: "POST", Path: ns + "/{id}/restore", Needs: permit.WriteConfig, Handle: inNamespace(h.restore),
 			Summary: "Restore a document from an audit event, as a draft", Headers: server.MatchHeaders[:3], Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
-		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
+		{Method: "GET", Path: "/v1/agents/{agent_id}", Needs: permit.ReadConfig, Handle: agentInPath(h.get),
 			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: server.AgentDocument{}}},
-	}), protocol.Route{Method: "GET", Path: "/v1/agents", Access: protocol.Readers, Scope: protocol.Shared, Handle: agentInPath(h.listAgents),
-		Summary: "List agents by id: their documents for admins of the server, their names for others", Query: documentPage, Replies: map[int]any{200: recordList{}}})
+		{Method: "GET", Path: "/v1/agents", Needs: permit.ReadAgents, Scope: protocol.Shared, Handle: agentInPath(h.listAgents),
+			Summary: "List agents by id: their documents for admins of the server, their names for others", Query: documentPage, Replies: map[int]any{200: recordList{}}},
+	}
 }
 
 var (
@@ -137,10 +139,10 @@ type agentName struct {
 	ModelID     string `json:"model_id,omitempty"`
 }
 
-// listAgents lists agents: to admins of the server their documents, to others those that a new run can have,
+// listAgents lists agents: to callers that may read the configuration their documents, to others those that a new run can have,
 // without what only their authors need to know.
 func (h *documents) listAgents(req *server.Request, in config.Key) error {
-	if req.Governs() {
+	if req.May(permit.ReadConfig) {
 		return h.list(req, in)
 	}
 	out := recordList{Namespace: in.Namespace, Items: []server.RawDocument{}, Offset: req.Number("offset", 0, 0, math.MaxInt32), Limit: req.Number("limit", 100, 1, 1000)}

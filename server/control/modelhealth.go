@@ -4,6 +4,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // modelHealth has the handler of the health of models.
@@ -12,10 +13,10 @@ type modelHealth struct {
 }
 
 func (h *modelHealth) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/models/health", Handle: server.Handle(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/models/health", Needs: permit.ReadServer, Handle: server.Handle(h.list),
 			Summary: "List the circuit breakers of models, as this process sees them", Replies: map[int]any{200: modelHealthList{}}},
-	})
+	}
 }
 
 type modelHealthList struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // overrides has the handlers of overrides: changes to documents that are not writable themselves.
@@ -15,11 +16,11 @@ type overrides struct {
 }
 
 func (h *overrides) routes() []protocol.Route {
-	return server.ForGlobalAdmins(slices.Concat(
+	return slices.Concat(
 		h.of(config.Agents, "a builtin agent", server.AgentDocument{}, 422),
 		h.of(config.Tools, "a tool", server.ToolDocument{}),
 		h.of(config.Skills, "a builtin skill", server.SkillDocument{}, 422),
-	))
+	)
 }
 
 // of returns the routes of a namespace, whose documents are of the type of doc. More are statuses of errors that only this namespace has.
@@ -30,15 +31,15 @@ func (h *overrides) of(ns config.Namespace, what string, doc any, more ...int) [
 	clear := func(req *server.Request) error { return h.clear(req, ns) }
 	var patch server.PatchDocument
 	return []protocol.Route{
-		{Method: "POST", Path: path, Handle: server.Handle(check),
+		{Method: "POST", Path: path, Needs: permit.ReadConfig, Handle: server.Handle(check),
 			Summary: "Validate overrides of " + what + " without saving them", Headers: server.MatchHeaders[:2], Body: patch, Replies: map[int]any{200: doc},
 			Failures: append([]int{412}, more...)},
-		{Method: "PATCH", Path: path, Handle: server.Handle(write),
+		{Method: "PATCH", Path: path, Needs: permit.WriteConfig, Handle: server.Handle(write),
 			Summary: "Override fields of " + what, Headers: server.MatchHeaders, Body: patch, Replies: map[int]any{200: doc},
 			Failures: append([]int{409, 412}, more...)},
-		{Method: "DELETE", Path: path, Handle: server.Handle(clear),
+		{Method: "DELETE", Path: path, Needs: permit.WriteConfig, Handle: server.Handle(clear),
 			Summary: "Delete all overrides of " + what, Headers: server.MatchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
-		{Method: "DELETE", Path: path + "/{field}", Handle: server.Handle(clear),
+		{Method: "DELETE", Path: path + "/{field}", Needs: permit.WriteConfig, Handle: server.Handle(clear),
 			Summary: "Delete one override of " + what, Headers: server.MatchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
 	}
 }

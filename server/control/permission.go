@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // permissions has the handlers that preview an agent's tool permissions.
@@ -17,14 +18,14 @@ type permissions struct {
 }
 
 func (h *permissions) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: server.Handle(h.get),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: permissionPreview{}}},
-		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: server.HandleBody(h.try),
+		{Method: "POST", Path: "/v1/agents/permission-preview", Needs: permit.ReadConfig, Handle: server.HandleBody(h.try),
 			Summary: "Preview what the permission rules of an agent, saved or not, decide about calls", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/patterns/match", Handle: server.HandleBody(h.match),
+		{Method: "POST", Path: "/v1/patterns/match", Needs: permit.ReadConfig, Handle: server.HandleBody(h.match),
 			Summary: "Explain whether the pattern of a rule matches calls", Body: patternBody{}, Replies: map[int]any{200: patternReply{}}},
-	})
+	}
 }
 
 // permissionPreview is what an agent may do without approval, as far as that is independent of

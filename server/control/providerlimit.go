@@ -4,6 +4,7 @@ import (
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // providerLimits has the handler of the rate limits of providers.
@@ -12,17 +13,17 @@ type providerLimits struct {
 }
 
 func (h *providerLimits) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/providers/limits", Handle: server.Handle(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/providers/limits", Needs: permit.ReadServer, Handle: server.Handle(h.list),
 			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: server.PageParams, Replies: map[int]any{200: providerLimitList{}}},
-		{Method: "DELETE", Path: "/v1/providers/limits", Handle: server.Handle(h.reset),
+		{Method: "DELETE", Path: "/v1/providers/limits", Needs: permit.ResetLimits, Handle: server.Handle(h.reset),
 			Summary: "Forget the limits and pauses that were learned about a provider; configured limits remain",
 			Query: []protocol.Param{
 				server.Param("provider_id", "string", "the provider"),
 				server.Param("model", "string", "the provider's name of a model; default: all models"),
 			},
 			Replies: map[int]any{204: nil}},
-	})
+	}
 }
 
 type providerLimitList struct {

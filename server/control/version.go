@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // versions has the handlers of published versions and of drafts.
@@ -14,32 +15,32 @@ type versions struct {
 }
 
 func (h *versions) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/registry/versions", Handle: server.Handle(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/registry/versions", Needs: permit.ReadConfig, Handle: server.Handle(h.list),
 			Summary: "List published versions, newest first", Query: []protocol.Param{server.Param("before", "integer", "only versions before this one"), server.Param("previews", "boolean", "also those that were made to try something; default false"), server.ConfigPage[1]},
 			Replies: map[int]any{200: versionList{}}},
-		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/registry/versions/{version}", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "Get a published version with its documents, and the runs that have it", Replies: map[int]any{200: versionView{}}},
-		{Method: "GET", Path: "/v1/registry/versions/{version}/{namespace}/{id}", Handle: inNamespace(h.document),
+		{Method: "GET", Path: "/v1/registry/versions/{version}/{namespace}/{id}", Needs: permit.ReadConfig, Handle: inNamespace(h.document),
 			Summary: "Get a document of a published version, without its secrets", Replies: map[int]any{200: server.RawDocument{}}},
-		{Method: "GET", Path: "/v1/registry/diff", Handle: server.Handle(h.diff),
+		{Method: "GET", Path: "/v1/registry/diff", Needs: permit.ReadConfig, Handle: server.Handle(h.diff),
 			Summary: "Compare the documents of two versions, of what is live, or of the drafts",
 			Query: []protocol.Param{server.Param("from", "string", "number of a version, live or draft; default live"), server.Param("to", "string", "the same; default draft"),
 				documentPage[0], server.ConfigPage[1]},
 			Replies: map[int]any{200: versionDiff{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: server.Handle(h.rollback),
+		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Needs: permit.PublishConfig, Handle: server.Handle(h.rollback),
 			Summary: "Roll back to an earlier version", Headers: server.MatchHeaders[2:3], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
-		{Method: "GET", Path: "/v1/registry/drafts", Handle: server.Handle(h.drafts),
+		{Method: "GET", Path: "/v1/registry/drafts", Needs: permit.ReadConfig, Handle: server.Handle(h.drafts),
 			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], server.ConfigPage[1]}, Replies: map[int]any{200: draftList{}}},
-		{Method: "DELETE", Path: "/v1/registry/drafts/{namespace}/{id}", Handle: inNamespace(h.discard),
+		{Method: "DELETE", Path: "/v1/registry/drafts/{namespace}/{id}", Needs: permit.WriteConfig, Handle: inNamespace(h.discard),
 			Summary: "Discard a draft", Headers: server.MatchHeaders[:3], Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
-		{Method: "GET", Path: "/v1/registry/gates", Handle: server.Handle(h.gates),
+		{Method: "GET", Path: "/v1/registry/gates", Needs: permit.ReadConfig, Handle: server.Handle(h.gates),
 			Summary: "List what the evaluation gates of agents say about a version", Query: []protocol.Param{server.Param("version", "string", "number of a version, or draft for the live version with all drafts; default draft")},
 			Replies: map[int]any{200: gateList{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/registry/publish", Handle: server.HandleBody(h.publish),
+		{Method: "POST", Path: "/v1/registry/publish", Needs: permit.PublishConfig, Handle: server.HandleBody(h.publish),
 			Summary: "Publish drafts, for all threads or as a canary", Headers: server.MatchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
-	})
+	}
 }
 
 type versionList struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/eval/curate"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -27,30 +28,26 @@ type datasets struct {
 
 func (h *datasets) routes() []protocol.Route {
 	const all, one = "/v1/eval/datasets", "/v1/eval/datasets/{id}"
-	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: server.ConfigPage,
+	return []protocol.Route{
+		{Method: "GET", Path: all, Needs: permit.ReadEvals, Handle: server.Handle(h.list), Query: server.ConfigPage,
 			Summary: "List the datasets, by id", Replies: map[int]any{200: datasetList{}}},
-		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newDataset{}, Query: []protocol.Param{server.Param("id", "string", "the id, if the body has none")},
+		{Method: "POST", Path: all, Needs: permit.WriteDatasets, Handle: server.HandleBody(h.create), Body: newDataset{}, Query: []protocol.Param{server.Param("id", "string", "the id, if the body has none")},
 			Summary: "Create a dataset", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: server.Handle(h.get),
+		{Method: "GET", Path: one, Needs: permit.ReadEvals, Handle: server.Handle(h.get),
 			Summary: "Get a dataset", Replies: map[int]any{200: datasetView{}}},
-		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putDataset{},
+		{Method: "PUT", Path: one, Needs: permit.WriteDatasets, Handle: server.HandleBody(h.put), Body: putDataset{},
 			Summary: "Replace a dataset", Replies: map[int]any{200: datasetView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete), Query: []protocol.Param{server.Param("expected_revision", "integer", "delete only this revision")},
+		{Method: "DELETE", Path: one, Needs: permit.WriteDatasets, Handle: server.Handle(h.delete), Query: []protocol.Param{server.Param("expected_revision", "integer", "delete only this revision")},
 			Summary: "Delete a dataset", Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/fixtures", Handle: server.HandleBody(h.addFixture), Body: newFixture{},
+		{Method: "POST", Path: one + "/fixtures", Needs: permit.WriteDatasets, Handle: server.HandleBody(h.addFixture), Body: newFixture{},
 			Summary: "Add a fixture to a dataset", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/items", Handle: server.HandleBody(h.addItem), Body: newItem{},
+		{Method: "POST", Path: one + "/items", Needs: permit.WriteDatasets, Handle: server.HandleBody(h.addItem), Body: newItem{},
 			Summary: "Add a recorded run to a dataset as a fixture", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/import-traces", Handle: server.HandleBody(h.importTraces), Body: tracesImport{},
+		{Method: "POST", Path: one + "/import-traces", Needs: permit.WriteDatasets, Handle: server.HandleBody(h.importTraces), Body: tracesImport{},
 			Summary: "Add recent runs to a dataset, each as a fixture", Replies: map[int]any{200: importedTraces{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/import-dialogue", Handle: server.HandleBody(h.importDialogue), Body: dialogueImport{},
+		{Method: "POST", Path: one + "/import-dialogue", Needs: permit.WriteDatasets, Handle: server.HandleBody(h.importDialogue), Body: dialogueImport{},
 			Summary: "Add several runs to a dataset as one fixture, each as a turn", Replies: map[int]any{200: importedDialogue{}}, Failures: []int{409}},
 	}
-	for i := range routes {
-		routes[i].Access = protocol.Admins
-	}
-	return routes
 }
 
 // archiveOf returns the datasets and eval runs of the tenant of a request.

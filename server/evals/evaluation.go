@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/state/profile"
 )
 
@@ -98,31 +99,27 @@ func (h *evaluations) again(ctx context.Context, header *archive.Header, cases [
 func (h *evaluations) routes() []protocol.Route {
 	const all, one = "/v1/eval/runs", "/v1/eval/runs/{id}"
 	baseline := server.Param("baseline", "string", "a run to compare with")
-	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: server.Handle(h.list),
+	return []protocol.Route{
+		{Method: "GET", Path: all, Needs: permit.ReadEvals, Handle: server.Handle(h.list),
 			Summary: "List the runs over datasets, newest first", Replies: map[int]any{200: evalRunList{}},
 			Query: []protocol.Param{server.Param("dataset_id", "string", "only runs over this dataset"), server.Param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
 				server.Param("until_secs", "integer", "only runs that started before this time, Unix seconds"), server.Param("cursor", "string", "next_cursor of the previous page, with the same filters"), server.Param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
-		{Method: "POST", Path: all, Handle: server.HandleBody(h.start), Body: evalRunBody{}, Stream: true,
+		{Method: "POST", Path: all, Needs: permit.RunEvals, Handle: server.HandleBody(h.start), Body: evalRunBody{}, Stream: true,
 			Headers: []protocol.Param{server.Param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
 			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
-		{Method: "GET", Path: one, Handle: server.Handle(h.get), Query: []protocol.Param{baseline, server.Param("aggregate", "samples", "add up the samples of each cell")},
+		{Method: "GET", Path: one, Needs: permit.ReadEvals, Handle: server.Handle(h.get), Query: []protocol.Param{baseline, server.Param("aggregate", "samples", "add up the samples of each cell")},
 			Summary: "Get a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
-		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
+		{Method: "DELETE", Path: one, Needs: permit.RunEvals, Handle: server.Handle(h.delete),
 			Summary: "Delete a run over a dataset that has ended", Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/cancel", Handle: server.Handle(h.cancel),
+		{Method: "POST", Path: one + "/cancel", Needs: permit.RunEvals, Handle: server.Handle(h.cancel),
 			Summary: "Cancel a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
-		{Method: "POST", Path: one + "/resume", Handle: server.HandleBody(h.resume), Body: resumeBody{},
+		{Method: "POST", Path: one + "/resume", Needs: permit.RunEvals, Handle: server.HandleBody(h.resume), Body: resumeBody{},
 			Summary: "Run the cells of a run over a dataset again that are in doubt", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
-		{Method: "GET", Path: one + "/events", Handle: server.Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
+		{Method: "GET", Path: one + "/events", Needs: permit.ReadEvals, Handle: server.Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
 			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
-		{Method: "POST", Path: "/v1/eval/online", Handle: server.HandleBody(h.online), Body: onlineBody{}, Stream: true,
+		{Method: "POST", Path: "/v1/eval/online", Needs: permit.RunEvals, Handle: server.HandleBody(h.online), Body: onlineBody{}, Stream: true,
 			Summary: "Ask several models the same", Replies: map[int]any{200: onlineReply{}}, Failures: []int{404}},
 	}
-	for i := range routes {
-		routes[i].Access = protocol.Admins
-	}
-	return routes
 }
 
 type evalRunList struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // activity has the handlers of run counts and of the agents' recent activity.
@@ -19,11 +20,11 @@ type activity struct {
 
 func (h *activity) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: server.Handle(h.listStats),
-			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
-		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: server.Handle(h.agentStats),
-			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
-		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.countRuns),
+		{Method: "GET", Path: "/v1/agents/runtime-stats", Needs: permit.ReadServer, Handle: server.Handle(h.listStats),
+			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}},
+		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Needs: permit.ReadServer, Handle: server.Handle(h.agentStats),
+			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}},
+		{Method: "GET", Path: "/v1/runs/summary", Needs: permit.ReadUsage, Scope: protocol.ByCaller, Handle: server.Handle(h.countRuns),
 			Summary: "Count the open runs by status", Query: []protocol.Param{server.UserParam}, Replies: map[int]any{200: runCounts{}}},
 	}
 }

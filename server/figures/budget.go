@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // budgets has the handlers of spending limits.
@@ -17,13 +18,13 @@ type budgets struct {
 // routes returns the routes that read. They say if no run is held to a budget.
 func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Scope: protocol.Operators, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/budget", Needs: permit.ReadUsage, Scope: protocol.Operators, Handle: server.Handle(h.get),
 			Summary: "Get the budget of the tenant", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: server.Balance{}}},
-		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Scope: protocol.Operators, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Needs: permit.ReadUsage, Scope: protocol.Operators, Handle: server.Handle(h.get),
 			Summary: "Get the budget of an agent", Replies: map[int]any{200: server.Balance{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Needs: permit.ReadUsage, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get the budget of a thread", Replies: map[int]any{200: server.Balance{}}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Needs: permit.ReadUsage, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get the budget of a run", Replies: map[int]any{200: server.Balance{}}},
 	}
 }
@@ -32,13 +33,13 @@ func (h *budgets) routes() []protocol.Route {
 // otherwise limits would have no effect.
 func (h *budgets) limits() []protocol.Route {
 	return []protocol.Route{
-		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: server.HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/budget", Needs: permit.WriteBudgets, Handle: server.HandleBody(h.put),
 			Summary: "Set the spending limit of the tenant", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: server.Balance{}}},
-		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: server.HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Needs: permit.WriteBudgets, Handle: server.HandleBody(h.put),
 			Summary: "Set the spending limit of an agent", Body: budgetBody{}, Replies: map[int]any{200: server.Balance{}}},
-		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: server.HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Needs: permit.WriteBudgets, Handle: server.HandleBody(h.put),
 			Summary: "Set the spending limit of a thread", Body: budgetBody{}, Replies: map[int]any{200: server.Balance{}}},
-		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: server.HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Needs: permit.WriteBudgets, Handle: server.HandleBody(h.put),
 			Summary: "Set the spending limit of a run", Body: budgetBody{}, Replies: map[int]any{200: server.Balance{}}},
 	}
 }
@@ -53,7 +54,7 @@ type budgetBody struct {
 func (h *budgets) account(req *server.Request) (*mailbox.Tenant, money.Account, error) {
 	tenant := req.Tenant()
 	if name := req.Value("tenant"); name != "" {
-		if !req.Governs() {
+		if !req.May(permit.ActForTenants) {
 			return nil, money.Account{}, server.Forbidden("parameter tenant needs an admin key that belongs to no tenant")
 		}
 		tenant = h.mailbox.Tenant(name)
@@ -105,7 +106,7 @@ func (h *budgets) put(req *server.Request, body *budgetBody) error {
 	if err != nil {
 		return err
 	}
-	if a.Scope == money.TenantScope && !req.Governs() {
+	if a.Scope == money.TenantScope && !req.May(permit.ActForTenants) {
 		return server.Forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	}
 	var limit *money.Amount

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/state/profile"
 )
 
@@ -160,10 +161,10 @@ type fleet struct {
 }
 
 func (h *fleet) routes() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/system/replicas", Handle: server.Handle(h.get),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/system/replicas", Needs: permit.ReadServer, Handle: server.Handle(h.get),
 			Summary: "List the processes that serve, with their versions and last errors", Replies: map[int]any{200: replicaList{}}},
-	})
+	}
 }
 
 type replicaList struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/trace/rollup"
 )
 
@@ -64,7 +65,7 @@ const (
 
 func (h *series) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/stats/series", Access: protocol.Readers, Scope: protocol.Operators, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/stats/series", Needs: permit.ReadUsage, Scope: protocol.Operators, Handle: server.Handle(h.get),
 			Summary: "Get figures about runs that have ended, over time, on all replicas",
 			Query: []protocol.Param{
 				server.Param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "what to show; default runs"),

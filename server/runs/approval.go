@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // approvals has the handlers of tool calls that wait for a decision.
@@ -17,19 +18,19 @@ type approvals struct{ log server.DecisionLog }
 
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Needs: permit.DecideApprovals, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideThread),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideRun),
+		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Needs: permit.DecideApprovals, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideRun),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/approvals", Needs: permit.ReadApprovals, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List what waits for a person, on all threads: calls that wait for a decision, and runs that wait for budget or for their version",
 			Query: slices.Concat([]protocol.Param{server.UserParam, server.Param("agent_id", "string", "only of runs of this agent"), server.Param("tool", "string", "only calls of this tool"),
 				server.Param("reason", strings.Join(approvalReasons, "|"), "only what waits for this"), server.Param("order", "newest|oldest", "what comes first; default newest"),
 				server.Param("context", "integer", "number of messages before each question, 0 to 10; default 3"), server.Param("cursor", "string", "next_cursor of the previous page")}, server.PageParams),
 			Replies: map[int]any{200: approvalList{}}},
-		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideRun),
+		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Needs: permit.DecideApprovals, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideRun),
 			Summary: "Submit a decision on a tool call that waits for one", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/decisions", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.decisions),
+		{Method: "GET", Path: "/v1/decisions", Needs: permit.ReadApprovals, Scope: protocol.ByCaller, Handle: server.Handle(h.decisions),
 			Summary: "List accepted decisions, newest first",
 			Query: []protocol.Param{server.Param("run_id", "string", "only decisions on questions of this run"), server.Param("actor", "string", "only decisions of this key, by id or label, or of this user"),
 				server.Param("tool", "string", "only decisions on calls of this tool"), server.Param("since", "string", "only decisions at or after this time, in RFC 3339"),

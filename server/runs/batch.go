@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // batchLimit is how many items a batch may have.
@@ -17,22 +18,22 @@ const batchLimit = 100
 type batches struct{ approvals approvals }
 
 func (h *batches) routes() []protocol.Route {
-	route := func(path string, access protocol.Access, summary string, handle func(req *server.Request, body *batch) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: access, Scope: protocol.ByCaller, Handle: server.HandleBody(handle),
+	route := func(path string, needs permit.Permission, scope protocol.Scope, summary string, handle func(req *server.Request, body *batch) error) protocol.Route {
+		return protocol.Route{Method: "POST", Path: path, Needs: needs, Scope: scope, Handle: server.HandleBody(handle),
 			Summary: summary, Body: batch{}, Replies: map[int]any{200: batchResult{}}}
 	}
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.decide),
+		{Method: "POST", Path: "/v1/approvals", Needs: permit.DecideApprovals, Scope: protocol.ByCaller, Handle: server.HandleBody(h.decide),
 			Summary: "Submit decisions on several waiting tool calls", Body: decisionBatch{}, Replies: map[int]any{200: batchResult{}}},
-		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", h.each(func(req *server.Request, id string) (string, error) {
+		route("/v1/runs/cancel", permit.CancelRuns, protocol.ByCaller, "Cancel several runs", h.each(func(req *server.Request, id string) (string, error) {
 			return "cancel_requested", explainMissing(req.Tenant().Cancel(req.Context(), id), "run", id)
 		})),
-		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *server.Request, id string) (string, error) {
+		route("/v1/runs/continue", permit.StartRuns, protocol.ByCaller, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *server.Request, id string) (string, error) {
 			_, err := req.Tenant().Continue(req.Context(), id)
 			return "continue_requested", explainMissing(err, "run", id)
 		})),
-		route("/v1/dead-letters/retry", protocol.Admins, "Retry several dead letters, each as a new run", h.retry),
-		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", h.each(func(req *server.Request, id string) (string, error) {
+		route("/v1/dead-letters/retry", permit.WriteQueue, protocol.Operators, "Retry several dead letters, each as a new run", h.retry),
+		route("/v1/dead-letters/delete", permit.WriteQueue, protocol.Operators, "Delete several dead letters", h.each(func(req *server.Request, id string) (string, error) {
 			return "deleted", explainMissing(req.Tenant().DropDeadLetter(req.Context(), id), "dead letter", id)
 		})),
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // files has the handlers of the files that messages refer to.
@@ -25,12 +26,12 @@ type files struct {
 
 func (h *files) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/blobs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.Handle(h.upload), Stream: true, Raw: true,
+		{Method: "POST", Path: "/v1/blobs", Needs: permit.WriteThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.upload), Stream: true, Raw: true,
 			Summary: "Upload a file", Replies: map[int]any{201: fileBody{}}, Failures: []int{400, 408, 413}},
-		{Method: "GET", Path: "/v1/blobs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/blobs", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List files, the newest first", Replies: map[int]any{200: filePage{}},
 			Query: []protocol.Param{server.Param("cursor", "string", "next_cursor of the page before"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50"), server.UserParam}},
-		{Method: "GET", Path: "/v1/blobs/{blob_id}", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.download), Stream: true,
+		{Method: "GET", Path: "/v1/blobs/{blob_id}", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.download), Stream: true,
 			Summary: "Download a file", Replies: map[int]any{200: server.RawFile{}, 206: server.RawFile{}, 304: nil, 416: server.Text("")},
 			Headers: []protocol.Param{server.Param("Range", "string", "the part to send"), server.Param("If-None-Match", "string", "the ETag of what the client has")}},
 	}

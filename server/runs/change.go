@@ -20,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // changes has the handler of the feed: what changes in a tenant, and the events of some of its threads, in one stream.
@@ -33,7 +34,7 @@ func newChanges(log changelog.Store, k *server.Kernel) *changes {
 }
 
 func (h *changes) routes() []protocol.Route {
-	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.stream),
+	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.stream),
 		Summary: "Stream what changes in the tenant",
 		Query: []protocol.Param{server.Param("cursor", "string", "resume after this frame; same as Last-Event-ID. Without either, the stream begins now"),
 			server.Param("kinds", "string", "only changes of these kinds, separated by commas: run, ticket, decision, dispatch, publication; default all"),
@@ -252,7 +253,7 @@ func gone(err error) error {
 // sees reports whether the caller gets a change.
 func (f *changeStream) sees(c *changelog.Change) bool {
 	if c.Kind == changelog.Publication {
-		return slices.Contains(f.kinds, c.Kind) && f.req.Governs()
+		return slices.Contains(f.kinds, c.Kind) && f.req.May(permit.ReadConfig)
 	}
 	return slices.Contains(f.kinds, c.Kind) && (f.owner == nil || !c.Deleted && c.UserID == *f.owner && c.ThreadID != "")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // dispatches has the handlers of a thread's dispatches and of dead letters.
@@ -16,17 +17,17 @@ type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.post),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Needs: permit.StartRuns, Scope: protocol.ByPath, Handle: server.HandleBody(h.post),
 			Summary: "Queue a run with a payload as its message", Headers: server.OnceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "List the thread's dispatches", Query: server.PageParams, Replies: map[int]any{200: dispatchList{}}},
-		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: server.Handle(h.listDead),
+		{Method: "GET", Path: "/v1/dead-letters", Needs: permit.ReadQueue, Handle: server.Handle(h.listDead),
 			Summary: "List dead letters, newest first", Query: server.ListParams, Replies: map[int]any{200: dispatchList{}}},
-		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: server.Handle(h.purgeDead),
+		{Method: "DELETE", Path: "/v1/dead-letters", Needs: permit.WriteQueue, Handle: server.Handle(h.purgeDead),
 			Summary: "Delete all dead letters", Replies: map[int]any{200: purged{}}},
-		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: server.Handle(h.retryDead),
+		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Needs: permit.WriteQueue, Handle: server.Handle(h.retryDead),
 			Summary: "Retry a dead letter as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: server.Handle(h.dropDead),
+		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Needs: permit.WriteQueue, Handle: server.Handle(h.dropDead),
 			Summary: "Delete a dead letter", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
@@ -80,8 +81,8 @@ type dispatchList struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-// listDispatches hides the claim token and, unless the caller is an admin, internal errors and the
-// worker's name.
+// listDispatches hides the claim token and, unless the caller may read the queue, internal errors
+// and the worker's name.
 func listDispatches(by server.Caller, ds []*mailbox.Dispatch) dispatchList {
 	out := dispatchList{Items: []*mailbox.Dispatch{}}
 	for _, d := range ds {
@@ -90,7 +91,7 @@ func listDispatches(by server.Caller, ds []*mailbox.Dispatch) dispatchList {
 		if _, key, ok := strings.Cut(shown.IdempotencyKey, "\n"); ok {
 			shown.IdempotencyKey = key // without the user
 		}
-		if by.Key == nil || by.Key.Kind != server.AdminKey {
+		if !by.May(permit.ReadQueue) {
 			shown.LastError, shown.ClaimedBy, shown.Failures = "", "", nil
 		}
 		out.Items = append(out.Items, &shown)

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // events has the handlers of the events of threads and runs.
@@ -21,10 +22,10 @@ func (h *events) routes() []protocol.Route {
 	for _, of := range []string{"thread", "run"} {
 		path := "/v1/" + of + "s/{" + of + "_id}/events"
 		out = append(out,
-			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+			protocol.Route{Method: "GET", Path: path, Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, server.PageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
 				Failures: []int{410}},
-			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.stream),
+			protocol.Route{Method: "GET", Path: path + "/stream", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.stream),
 				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
 				Failures: []int{410}, Stream: true, Events: "#CanonicalEvent"})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // explanations has the handler that says why a run is where it is.
@@ -20,7 +21,7 @@ type explanations struct{}
 
 func (h *explanations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.explain),
+		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.explain),
 			Summary: "Say why a run is in its state, since when, and what would move it", Replies: map[int]any{200: explanation{}}},
 	}
 }
@@ -91,7 +92,7 @@ func (h *explanations) explain(req *server.Request) error {
 	if err != nil {
 		return err
 	}
-	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.Key != nil && req.Key.Kind == server.AdminKey}
+	s := &situation{run: run, now: time.Now().UnixMilli(), internals: req.May(permit.ReadQueue)}
 	if s.own, err = telling(req.Context(), req.Tenant().Store, run); err != nil {
 		return err
 	}
@@ -138,14 +139,14 @@ func telling(ctx context.Context, store interface {
 
 // situation is what the stores know of a run at one moment.
 type situation struct {
-	run     *awaken.Run
-	own     []*mailbox.Dispatch // of the run
-	thread  []*mailbox.Dispatch // the live ones of its thread, in order
-	open    string              // the thread's open run
-	calls   []*awaken.CallState
-	decided map[[2]string]bool // by run and ticket
-	now     int64
-	admin   bool // the caller may see errors and names of workers
+	run       *awaken.Run
+	own       []*mailbox.Dispatch // of the run
+	thread    []*mailbox.Dispatch // the live ones of its thread, in order
+	open      string              // the thread's open run
+	calls     []*awaken.CallState
+	decided   map[[2]string]bool // by run and ticket
+	now       int64
+	internals bool // the caller may see errors and names of workers
 }
 
 // asking returns the runs whose questions the run waits for: itself, or runs below it.
@@ -259,7 +260,7 @@ func (s *situation) ahead(d *mailbox.Dispatch) string {
 
 // lastError returns a dispatch's last error as part of a sentence, for those who may see it.
 func (s *situation) lastError(d *mailbox.Dispatch) string {
-	if !s.admin || d.LastError == "" {
+	if !s.internals || d.LastError == "" {
 		return ""
 	}
 	return ": " + strings.TrimRight(d.LastError, ".")
@@ -268,7 +269,7 @@ func (s *situation) lastError(d *mailbox.Dispatch) string {
 // claimed explains a run that a worker has.
 func (s *situation) claimed(d *mailbox.Dispatch) []cause {
 	worker := "A worker"
-	if s.admin && d.ClaimedBy != "" {
+	if s.internals && d.ClaimedBy != "" {
 		worker = "Worker " + d.ClaimedBy
 	}
 	switch {
@@ -357,7 +358,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 func (s *situation) restored(since int64) cause {
 	c := cause{Code: causeRestored, Since: since,
 		Detail: "The database was restored from a copy, and the run may have continued since. An operator releases it."}
-	if s.admin {
+	if s.internals {
 		c.Actions = append(c.Actions, move{Name: "release", Method: "POST", Path: "/v1/runs/release"})
 	}
 	c.Actions = append(c.Actions, s.cancel())
@@ -390,7 +391,7 @@ func (s *situation) dropped() cause {
 // givenUp explains a dead letter.
 func (s *situation) givenUp(d *mailbox.Dispatch) cause {
 	c := cause{Code: causeDeadLetter, Since: d.CompletedAt, Detail: fmt.Sprintf("The queue gave it up after %d failed attempts%s.", d.Attempts, s.lastError(d))}
-	if s.admin {
+	if s.internals {
 		c.Actions = []move{{Name: "retry", Method: "POST", Path: "/v1/dead-letters/" + d.ID + "/retry"}}
 	}
 	return c

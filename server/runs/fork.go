@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/internal/forked"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -31,19 +32,19 @@ type forks struct {
 
 func (h *forks) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.forkThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Needs: permit.StartRuns, Scope: protocol.ByPath, Handle: server.HandleBody(h.forkThread),
 			Summary: "Take up a conversation on a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "Get where a run was forked from, and list the newest forks of it", Replies: map[int]any{200: runForks{}}},
 	}
 }
 
 // replays returns the routes that run agents with changes, as previews do.
 func (h *forks) replays() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Handle: server.HandleBody(h.replay),
+	return []protocol.Route{
+		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Needs: permit.TryConfig, Handle: server.HandleBody(h.replay),
 			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: replayBody{}, Replies: map[int]any{202: replayAccepted{}}, Failures: []int{409}},
-	})
+	}
 }
 
 // forkedFrom says where a thread was forked from. It is a note of the thread, which clients cannot change.

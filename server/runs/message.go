@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // messages has the handlers of a thread's messages.
@@ -17,11 +18,11 @@ type messages struct{}
 
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "List the messages of a thread",
 			Query:   append([]protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("visibility", "external|internal|all", "which messages to list; default external"), server.Param("order", "asc|desc", "order by age; default asc, oldest first"), server.Param("after", "integer", "only messages after this position in the log"), server.Param("before", "integer", "only messages before this position in the log"), server.Param("run_id", "string", "only messages that this run produced"), server.Param("runId", "string", "alias of run_id")}, server.PageParams...),
 			Replies: map[int]any{200: messageList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.post),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Needs: permit.StartRuns, Scope: protocol.ByPath, Handle: server.HandleBody(h.post),
 			Summary: "Send messages to a thread without waiting for the answer", Headers: server.OnceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
 			Failures: []int{409}},
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // pending has the handlers of input that no run has read yet.
@@ -13,13 +14,13 @@ type pending struct{}
 
 func (h *pending) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "List input that no run has read yet", Replies: map[int]any{200: mailbox.PendingList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.reorder),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.HandleBody(h.reorder),
 			Summary: "Reorder queued input", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.edit),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.HandleBody(h.edit),
 			Summary: "Edit queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.retract),
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.Handle(h.retract),
 			Summary: "Withdraw queued input", Query: []protocol.Param{server.Param("revision", "integer", "expected revision of the input; default 0")}, Replies: map[int]any{204: nil},
 			Failures: []int{409}},
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -19,11 +20,11 @@ type pins struct {
 func (h *pins) routes() []protocol.Route {
 	const path = "/v1/traces/{run_id}/pin"
 	return []protocol.Route{
-		{Method: "GET", Path: path, Access: protocol.Admins, Handle: server.Handle(h.list),
+		{Method: "GET", Path: path, Needs: permit.ReadTraces, Handle: server.Handle(h.list),
 			Summary: "List the reasons to keep a run", Replies: map[int]any{200: pinList{}}},
-		{Method: "POST", Path: path, Access: protocol.Admins, Handle: server.Handle(h.add),
+		{Method: "POST", Path: path, Needs: permit.WriteTraces, Handle: server.Handle(h.add),
 			Summary: "Keep a run and the runs below it from retention", Body: newPin{}, Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: path, Access: protocol.Admins, Handle: server.Handle(h.remove),
+		{Method: "DELETE", Path: path, Needs: permit.WriteTraces, Handle: server.Handle(h.remove),
 			Summary: "Remove a reason to keep a run",
 			Query: []protocol.Param{server.Param("kind", "operator|evidence|dataset", "kind of the pin; default operator"),
 				server.Param("ref", "string", "what the pin refers to; default nothing")},

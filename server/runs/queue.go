@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // queues has the handlers of a tenant's queue.
@@ -21,13 +22,13 @@ func (h *queues) routes() []protocol.Route {
 		statuses = append(statuses, string(s))
 	}
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/dispatches", Access: protocol.Admins, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/dispatches", Needs: permit.ReadQueue, Handle: server.Handle(h.list),
 			Summary: "List dispatches, newest first, each with the reason why it is in its state",
 			Query: []protocol.Param{server.Param("status", strings.Join(statuses, "|"), "only dispatches with this status; live means Queued or Claimed"),
 				server.Param("agent_id", "string", "only dispatches of runs of this agent"), server.Param("worker", "string", "only dispatches that this process has claimed"),
 				server.Param("cursor", "string", "next_cursor of the previous page"), server.PageParams[1]},
 			Replies: map[int]any{200: explainedDispatches{}}},
-		{Method: "GET", Path: "/v1/queue", Access: protocol.Admins, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/queue", Needs: permit.ReadQueue, Handle: server.Handle(h.get),
 			Summary: "Get the state of the queue: counts, what waits and why, and which workers have what", Replies: map[int]any{200: queueBody{}}},
 	}
 }
@@ -109,7 +110,7 @@ type queueView struct {
 
 // explain says why a dispatch is in its state. Admins read it.
 func (v *queueView) explain(d *mailbox.Dispatch) cause {
-	s := &situation{run: &awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, Steps: d.Steps}, open: v.open[d.ThreadID], now: v.now, admin: true}
+	s := &situation{run: &awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, Steps: d.Steps}, open: v.open[d.ThreadID], now: v.now, internals: true}
 	var c cause
 	switch d.Status {
 	case mailbox.Queued:

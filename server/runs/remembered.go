@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/state/profile"
 )
 
@@ -24,17 +25,17 @@ func (h *remembered) routes() []protocol.Route {
 	owner := []protocol.Param{server.Param("agent_id", "string", "the agent that they belong to, for all its users"), user}
 	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]}
 	return []protocol.Route{
-		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: server.Handle(h.listApprovals), Query: append(owner, page...),
+		{Method: "GET", Path: approvals, Needs: permit.ReadMemories, Handle: server.Handle(h.listApprovals), Query: append(owner, page...),
 			Summary: "List the approvals that are remembered for an agent or a user", Replies: map[int]any{200: rememberedList{}}},
-		{Method: "DELETE", Path: approvals, Access: protocol.Admins, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
+		{Method: "DELETE", Path: approvals, Needs: permit.WriteMemories, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
 			Summary: "Forget all approvals that are remembered for an agent or a user", Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: approvals + "/{id}", Access: protocol.Admins, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
+		{Method: "DELETE", Path: approvals + "/{id}", Needs: permit.WriteMemories, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
 			Summary: "Forget a remembered approval", Replies: map[int]any{204: nil}},
-		{Method: "GET", Path: memories, Access: protocol.Admins, Handle: server.Handle(h.listMemories), Query: append([]protocol.Param{user}, page...),
+		{Method: "GET", Path: memories, Needs: permit.ReadMemories, Handle: server.Handle(h.listMemories), Query: append([]protocol.Param{user}, page...),
 			Summary: "List what agents remember about a user, by id", Replies: map[int]any{200: memoryList{}}},
-		{Method: "DELETE", Path: memories, Access: protocol.Admins, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
+		{Method: "DELETE", Path: memories, Needs: permit.WriteMemories, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
 			Summary: "Forget all that agents remember about a user", Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: memories + "/{id}", Access: protocol.Admins, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
+		{Method: "DELETE", Path: memories + "/{id}", Needs: permit.WriteMemories, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
 			Summary: "Forget a memory about a user", Replies: map[int]any{204: nil}},
 	}
 }

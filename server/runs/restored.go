@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // restored has the handlers of runs that wait because their database was restored.
@@ -16,7 +17,7 @@ type restored struct {
 
 func (h *restored) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/restored", Needs: permit.ReadQueue, Handle: server.Handle(h.list),
 			Summary: "List the runs that wait for their release because the database was restored",
 			Query: []protocol.Param{
 				server.Param("agent_id", "string", "only runs of this agent"),
@@ -24,7 +25,7 @@ func (h *restored) routes() []protocol.Route {
 				server.UserParam,
 			},
 			Replies: map[int]any{200: restoredList{}}},
-		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: server.HandleBody(h.release),
+		{Method: "POST", Path: "/v1/runs/release", Needs: permit.WriteQueue, Handle: server.HandleBody(h.release),
 			Summary: "Release runs that wait because the database was restored, by id or by filter",
 			Body:    releaseRequest{}, Replies: map[int]any{200: batchResult{}}},
 	}

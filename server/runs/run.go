@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // runs has the handlers of runs.
@@ -20,24 +21,24 @@ type runs struct {
 
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "List the thread's runs, newest first", Query: slices.Concat(runFilters, server.ListParams), Replies: map[int]any{200: runList{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.latest),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.latest),
 			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.active),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.active),
 			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
-		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/runs", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List runs, newest first", Query: slices.Concat(runFilters, []protocol.Param{server.Param("thread_id", "string", "only runs of this thread"), server.UserParam}, server.ListParams), Replies: map[int]any{200: runList{}}},
-		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.start),
+		{Method: "POST", Path: "/v1/runs", Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: server.HandleBody(h.start),
 			Summary: "Start a run and stream its events, or wait for its result", Headers: server.OnceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{409, 504}, Stream: true, Events: "#Event"},
-		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.addInputs),
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Needs: permit.StartRuns, Scope: protocol.ByPath, Handle: server.HandleBody(h.addInputs),
 			Summary: "Send messages to a run", Headers: server.OnceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
+		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
 			Summary: "Cancel a run", Replies: map[int]any{202: runAccepted{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.resume),
+		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Needs: permit.StartRuns, Scope: protocol.ByPath, Handle: server.Handle(h.resume),
 			Summary: "Continue a run that waits for budget or for its pinned version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // searches has the handler that finds threads, runs and agents.
@@ -21,7 +22,7 @@ const maxSearched = 1000
 
 func (h *searches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/search", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/search", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
 			Summary: "Find threads by title or id, runs by id, and agents by id or description",
 			Query: []protocol.Param{server.Param("q", "string", "the text to find; without it, the newest are found"), server.UserParam,
 				server.Param("limit", "integer", "maximum number of each kind, 1 to 50; default 10")},

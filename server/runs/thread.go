@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // threads has the handlers of threads.
@@ -22,25 +23,25 @@ type threads struct {
 
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/threads", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List thread ids, most recently active first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
-		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.summarize),
+		{Method: "GET", Path: "/v1/threads/summaries", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
-		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.create),
+		{Method: "POST", Path: "/v1/threads", Needs: permit.WriteThreads, Scope: protocol.ByCaller, Handle: server.HandleBody(h.create),
 			Summary: "Create a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/threads/{thread_id}", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get a thread", Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.HandleBody(h.patch),
 			Summary: "Update a thread's title, resource, parent and custom metadata", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.HandleBody(h.patch),
 			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.delete),
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.Handle(h.delete),
 			Summary: "Delete a thread",
 			Query:   []protocol.Param{server.Param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), server.Param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
 			Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
 			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.interrupt),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: server.Handle(h.interrupt),
 			Summary: "Cancel the thread's run and its queued dispatches", Replies: map[int]any{202: threadAccepted{}}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/trace/timeline"
 )
 
@@ -15,7 +16,7 @@ type timelines struct{}
 
 func (h *timelines) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
 			Query:   []protocol.Param{server.Param("cursor", "string", "next_cursor of the page before"), server.Param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
 			Replies: map[int]any{200: timelinePage{}}},
@@ -24,10 +25,10 @@ func (h *timelines) routes() []protocol.Route {
 
 // requests returns the routes that show what agents are made of, as their documents do.
 func (h *timelines) requests() []protocol.Route {
-	return server.ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Handle: server.Handle(h.shown),
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Needs: permit.ReadConfig, Handle: server.Handle(h.shown),
 			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
-	})
+	}
 }
 
 // shownRequest is what the model was shown in a step, with the last messages only if they are too long.

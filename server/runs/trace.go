@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 	"github.com/awaken-go/awaken/server/internal/judgement"
 	"github.com/awaken-go/awaken/trace"
 	"github.com/awaken-go/awaken/trace/body"
@@ -28,14 +29,14 @@ type traces struct {
 
 func (h *traces) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/traces", Access: protocol.Admins, Handle: server.Handle(h.list),
+		{Method: "GET", Path: "/v1/traces", Needs: permit.ReadTraces, Handle: server.Handle(h.list),
 			Summary: "List the traces of runs, newest first",
 			Query: slices.Concat(runFilters, []protocol.Param{server.Param("thread_id", "string", "only runs of this thread"), server.UserParam,
 				server.Param("prompt_id", "string", "only runs with this prompt; none has one"), server.Param("experiment_id", "string", "only runs of this experiment; none has one"),
 				server.Param("variant_name", "string", "only runs of this variant; none has one"),
 				server.Param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, server.ListParams),
 			Replies: map[int]any{200: traceList{}}},
-		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/traces/{run_id}", Needs: permit.ReadTraces, Handle: server.Handle(h.get),
 			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
 			Query:   []protocol.Param{server.Param("offset", "integer", "number of events to skip; default 0"), server.Param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
 			Replies: map[int]any{200: server.NDJSON("")}},

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access/permit"
 )
 
 // trees has the handler that shows a run with the runs below it.
@@ -19,7 +20,7 @@ type trees struct {
 
 func (h *trees) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get a run with its delegates and tasks, their cost, and the balances up to the tenant", Replies: map[int]any{200: runTree{}}},
 	}
 }
