@@ -1039,6 +1039,8 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	closed := newRig(t, func(c *servertest.Config) { c.Open = new(bool) })
 	small := newRig(t, func(c *servertest.Config) { c.Limits.Body, c.Files.Bytes = 16, 16 })
 	slow := newRig(t, func(c *servertest.Config) { c.Limits.WaitTime = time.Nanosecond })
+	limited := newRig(t, func(c *servertest.Config) { c.Limits.KeyRate = 1e-9 })
+	limited.want(200, "GET", "/v1/runs", "", admin...) // the one request that it allows
 	impatient := newRig(t, func(c *servertest.Config) {
 		c.Limits.BodyRate, c.Limits.BodyGrace, c.Files.Rate, c.Files.Grace = 1<<40, time.Nanosecond, 1<<40, time.Nanosecond
 		c.Automation.Triggers.Store = doors
@@ -1125,8 +1127,6 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		}
 		if access != "" {
 			d.ask(closed, name, q.path, q.body)
-			limited := newRig(t, func(c *servertest.Config) { c.Limits.KeyRate = 1e-9 })
-			limited.want(200, "GET", "/v1/runs", "", admin...)
 			d.ask(limited, name, missing, q.body, admin...)
 			d.ask(full, name, missing, q.body, as...)
 		}
