@@ -243,8 +243,8 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 			return false, nil, err
 		}
 	}
-	if record != nil && open != c.Run.RunID { // that run was abandoned
-		if _, err := db.exec(`UPDATE {p}_runs SET data = ?, last_seq = ? WHERE tenant = ? AND id = ?`, *record, int64(lastSeq), c.tenant, open); err != nil {
+	if record != nil && open != c.Run.RunID {
+		if err := c.giveUp(db, open, *record, lastSeq); err != nil {
 			return false, nil, err
 		}
 	}
@@ -261,6 +261,20 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	c.Unread = unread > 0
 	return true, nil, c.writeRun(db, lastSeq, open == c.Run.RunID)
+}
+
+// giveUp writes the row of the thread's open run, which is given up, from the record in the row of the thread. Commits in the
+// middle of a run write only that.
+func (c *commit) giveUp(db *conn, id, record string, last uint64) error {
+	r, err := dialect.DecodeRun(id, c.ThreadID, []byte(record))
+	if err != nil {
+		return err
+	}
+	f := dialect.Facets(r)
+	_, err = db.exec(`UPDATE {p}_runs SET data = ?, last_seq = ?, agent = ?, version = ?, origin = ?, parent = ?, detail = ?, error = ?, created = ?, cost = ?
+		WHERE tenant = ? AND id = ?`,
+		record, int64(last), f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Created, f.Cost, c.tenant, id)
+	return err
 }
 
 // moveThread is the statement of take, and giveThread the one that also gives a new thread to its user.

@@ -92,6 +92,19 @@ var runListCases = []testCase{
 		equal(t, "runs of the agent it has", []string{"r"}, listRuns(t, s, awaken.RunQuery{AgentID: "other"}))
 		equal(t, "runs of the agent it had", []string{}, listRuns(t, s, awaken.RunQuery{AgentID: "agent"}))
 	}},
+	{"KnowWhatARunWasWhenAnotherOneGaveItUp", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r")
+		o.commit(func(c *awaken.Commit) { c.Run.ResolutionID = "v1" })
+		o.commit(func(c *awaken.Commit) { // in the middle of the run
+			c.Run.AgentID, c.Run.FirstAgentID, c.Run.ResolutionID = "other", "agent", "v2"
+			c.Run.ErrorPayload = &awaken.Error{Message: "it broke", Code: "busy"}
+		})
+		acquire(t, s, "t", "next").commit(done)
+		for _, q := range []awaken.RunQuery{{AgentID: "other"}, {Version: "v2"}, {ErrorCode: "busy"}} {
+			equal(t, fmt.Sprintf("%+v", q), []string{"r"}, listRuns(t, s, q))
+		}
+		equal(t, "runs of the version it had", []string{}, listRuns(t, s, awaken.RunQuery{Version: "v1"}))
+	}},
 	{"HaveRunsThatCalledToolsWithLongNames", func(t *testing.T, s awaken.Store) {
 		rnd := rand.New(rand.NewPCG(3, 19))
 		name := make([]byte, 6000) // that no database compresses to fit in an index
