@@ -89,7 +89,7 @@ func TestCommit_EffectfulStepsTakeTwo(t *testing.T) {
 // The commits of a run of ten steps, with its start and its end, write on average at most so many bytes
 // to the server's log.
 func TestCommit_BytesOfTheLog(t *testing.T) {
-	const runs, commits, most = 10, 1 + storetest.BenchSteps + 2, 3400
+	const runs, commits, most = 10, 1 + storetest.BenchSteps + 2, 3600
 	look := witness(t)
 	run := storetest.BenchRun(t, storetest.Waited{Store: open(t).Store("")})
 	run()
