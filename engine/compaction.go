@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,19 +116,6 @@ func mayEndBefore(m, next *llm.Message) bool {
 	return next.Role == llm.Assistant || next.Role != llm.ToolRole && m.Role != llm.ToolRole
 }
 
-const summaryOpen, summaryClose = "<conversation-summary>", "</conversation-summary>"
-
-// newSummary makes the message that replaces the summarised ones.
-func newSummary(text string) *llm.Message {
-	return &llm.Message{Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text(summaryOpen + "\n" + text + "\n" + summaryClose)}}
-}
-
-// summaryText returns the text of a summary message.
-func summaryText(m *llm.Message) string {
-	s := strings.TrimPrefix(strings.TrimSpace(m.Text()), summaryOpen)
-	return strings.TrimSpace(strings.TrimSuffix(s, summaryClose))
-}
-
 // start makes the summary in a goroutine. It outlives the run and the run's context.
 func (c *compaction) start(ctx context.Context, routing llm.Routing, caller llm.Caller) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compactionTimeout)
@@ -196,7 +182,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing, caller 
 	if err != nil {
 		return fail(err)
 	}
-	res.Summary, res.PostTokens = text, newSummary(text).Tokens()
+	res.Summary, res.PostTokens = text, builtin.NewSummary(text).Tokens()
 	res.Skipped = 1-float64(res.PostTokens)/float64(res.PreTokens) < c.by.MinSavingsRatio
 	return res
 }

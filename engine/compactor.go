@@ -204,7 +204,7 @@ func (cm *compactor) replace(res *awaken.CompactionResult) *llm.Message {
 	if first < 0 || last < first {
 		return nil
 	}
-	m := newSummary(res.Summary)
+	m := builtin.NewSummary(res.Summary)
 	m.ID = cm.rt.cfg.NewID()
 	iv := res.Interval
 	m.Metadata = &llm.Metadata{RunID: cm.info.RunID, Compaction: &iv}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // summary makes one summary.
@@ -29,7 +30,7 @@ func (s *summary) summarise(ctx context.Context, msgs []*llm.Message) (string, e
 	var previous []string
 	for _, m := range msgs {
 		if m.IsSummary() {
-			previous = append(previous, summaryText(m))
+			previous = append(previous, builtin.SummaryText(m))
 		}
 	}
 	lines := transcript(msgs, &s.Artifact)

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // conversation makes up a conversation as the runtime may have to show it: instructions,
@@ -339,7 +340,7 @@ func TestPlan_NeverPartsCallsFromAnswersAndKeepsWhatWasAskedLast(t *testing.T) {
 		if !slices.Equal(msgs[at:at+len(p.msgs)], p.msgs) {
 			t.Fatalf("seed %d: the plan is not a part of the conversation", seed)
 		}
-		after := slices.Concat(msgs[:at], []*llm.Message{newSummary("sum")}, msgs[at+len(p.msgs):])
+		after := slices.Concat(msgs[:at], []*llm.Message{builtin.NewSummary("sum")}, msgs[at+len(p.msgs):])
 		if err := strictly(after); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
@@ -422,7 +423,7 @@ func TestPlanCompaction_DoesNotPartAnswersFromWhatWasSaidBeforeThem(t *testing.T
 func TestTranscript_NamesSpeakersAndCalls(t *testing.T) {
 	t.Parallel()
 	msgs := []*llm.Message{
-		newSummary("what came before"),
+		builtin.NewSummary("what came before"),
 		llm.UserText("Look it up."),
 		{Role: llm.Assistant, Content: []llm.Block{llm.Thinking("hm", nil), llm.Text("I will.")}, ToolCalls: []llm.ToolCall{{ID: "c", Name: "search", Arguments: json.RawMessage(`{"q":"oslo"}`)}}},
 		{Role: llm.ToolRole, ToolCallID: "c", Content: []llm.Block{llm.Text("A city."), llm.Image(llm.URL("https://example.com/map.png"))}},

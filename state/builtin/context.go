@@ -1,8 +1,10 @@
 package builtin
 
 import (
+	"strings"
 	"time"
 
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -69,4 +71,16 @@ type WindowState struct {
 	// Limit is the largest estimate that a request may have, learned from a request that
 	// the provider rejected as too large. 0 means that none was.
 	Limit int `json:"limit,omitempty"`
+}
+
+const summaryOpen, summaryClose = "<conversation-summary>\n", "\n</conversation-summary>"
+
+// NewSummary makes the message that replaces the messages that text summarises.
+func NewSummary(text string) *llm.Message {
+	return &llm.Message{Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text(summaryOpen + text + summaryClose)}}
+}
+
+// SummaryText returns the text of a message that NewSummary made.
+func SummaryText(m *llm.Message) string {
+	return strings.TrimSuffix(strings.TrimPrefix(m.Text(), summaryOpen), summaryClose)
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -379,12 +380,7 @@ func (p *part) summary(s *stage, messageID string) (string, bool) {
 	if m == nil || m.Metadata == nil || s.parts[m.Metadata.RunID] == nil {
 		return "", false
 	}
-	return summaryText(m), true
-}
-
-func summaryText(m *llm.Message) string {
-	text := strings.TrimPrefix(m.Text(), "<conversation-summary>\n")
-	return strings.TrimSuffix(text, "\n</conversation-summary>")
+	return builtin.SummaryText(m), true
 }
 
 // log returns the log of the thread up to the end of the run.
@@ -435,7 +431,7 @@ func (sc *scribe) Summarising(ctx context.Context, runID, taskID string, done <-
 	case p == nil:
 	case len(p.notes) > 0: // it is one of them
 		if p.notes[0].atOnce {
-			a.text = summaryText(p.notes[0].message)
+			a.text = builtin.SummaryText(p.notes[0].message)
 			a.release()
 			p.notes = p.notes[1:]
 		}
@@ -473,7 +469,7 @@ func (a *attempt) answer(ctx context.Context, s *stage, yield func(llm.Delta, er
 		return
 	}
 	if a.failed != "" {
-		yield(llm.Delta{}, failure(a.failed))
+		yield(llm.Delta{}, errors.New(a.failed))
 		return
 	}
 	if yield(llm.Delta{Kind: llm.TextDelta, Text: a.text}, nil) {
@@ -533,11 +529,11 @@ func (sc *scribe) due(at place) (out []*attempt) {
 func (a *attempt) carry(p *part, m *llm.Message, due place) {
 	a.due = due
 	if a.done != nil {
-		a.text, a.inbox = summaryText(m), a.from.p != p
+		a.text, a.inbox = builtin.SummaryText(m), a.from.p != p
 		return
 	}
 	iv := *m.Metadata.Compaction
-	a.result = &awaken.CompactionResult{TaskID: a.taskID, FirstMessageID: p.firstOf(m), Summary: summaryText(m), Interval: iv}
+	a.result = &awaken.CompactionResult{TaskID: a.taskID, FirstMessageID: p.firstOf(m), Summary: builtin.SummaryText(m), Interval: iv}
 	if last := p.seq(iv.ToSeq); last != nil {
 		a.result.BoundaryMessageID = last.ID
 	}
