@@ -300,6 +300,9 @@ type Waiting struct {
 	Tickets   []WaitingTicket  `json:"tickets"`           // what needs a decision; may be empty
 	Message   string           `json:"message,omitempty"` // the reason, for people
 	Budget    *money.Exhausted `json:"budget,omitempty"`  // the limit to raise before the run is continued
+	// Missing says that the version of the run does not exist, and Problems what makes it impossible to use, if the run waits for that.
+	Missing  bool         `json:"missing,omitempty"`
+	Problems []Diagnostic `json:"problems,omitempty"`
 }
 
 // WaitingTicket is one suspended call of a waiting run.

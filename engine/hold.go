@@ -25,11 +25,11 @@ func (op *opening) prepareToWait(req *awaken.RunRequest) {
 			op.doubtRestored(c)
 		}
 	}
-	if h.reason == awaken.WaitPin {
-		h.message = op.unavailable(h.err)
-	}
 	w := op.ledger.waiting()
 	w.Reason, w.Message, w.Budget = h.reason, h.message, nil
+	if h.reason == awaken.WaitPin {
+		op.unavailable(w, h.err)
+	}
 	op.rec.Status, op.rec.StatusReason, op.rec.Waiting = awaken.RunWaiting, string(h.reason), w
 	if before != nil && before.Reason == h.reason && before.Message == w.Message && !op.restoredFirst {
 		h.quiet = h.reason == awaken.WaitRestored || req.Mode == "internal_wake"

@@ -110,15 +110,16 @@ func given(req *awaken.RunRequest) *awaken.RunRequest {
 
 // unavailable says why the run's version is not available. The text of store errors is for
 // operators, and not shown to clients.
-func (op *opening) unavailable(err error) string {
+func (op *opening) unavailable(w *awaken.Waiting, err error) {
 	id := op.rec.ResolutionID
 	op.log().Warn("the version of a run is not available", "resolution_id", id, "error", err)
 	bad, broken := errors.AsType[*awaken.ConfigError](err)
 	switch {
 	case broken:
-		return fmt.Sprintf("version %q cannot be used here: %v", id, bad)
+		w.Message, w.Problems = fmt.Sprintf("version %q cannot be used here: %v", id, bad), bad.Problems
 	case errors.Is(err, awaken.ErrNotFound):
-		return fmt.Sprintf("version %q not found", id)
+		w.Message, w.Missing = fmt.Sprintf("version %q not found", id), true
+	default:
+		w.Message = fmt.Sprintf("version %q is not available now", id)
 	}
-	return fmt.Sprintf("version %q is not available now", id)
 }

@@ -71,13 +71,16 @@ func (sd *sender) sendAll(ctx context.Context) {
 			if !isAny(err, awaken.ErrNotFound, awaken.ErrInvalid, awaken.ErrConflict) {
 				continue
 			}
-			builtin.FailedDeliveries.Update(&b, builtin.FailedDelivery{Outgoing: o, Error: err.Error()})
+			builtin.FailedDeliveries.Update(&b, builtin.FailedDelivery{Outgoing: o, Error: err.Error(), Foreign: errors.Is(err, errForeign)})
 		}
 		builtin.Outbox.Update(&b, builtin.OutboxUpdate{Sent: []string{o.ID}})
 		sd.unsent--
 	}
 	sd.set(&b)
 }
+
+// errForeign is the error of a delivery to a thread of another user.
+var errForeign = fmt.Errorf("%w: it belongs to another user", awaken.ErrNotFound)
 
 // checkRecipient refuses messages to a thread of another user: a model chooses the recipient, perhaps
 // because its user asked it to. A thread without a user takes messages of all.
@@ -87,7 +90,7 @@ func (sd *sender) checkRecipient(ctx context.Context, o *awaken.Outgoing) error 
 	}
 	t, err := sd.rt.cfg.Store.Thread(ctx, o.ThreadID)
 	if err == nil && t.UserID != "" && t.UserID != sd.info.UserID {
-		return fmt.Errorf("deliver to thread %s: %w: it belongs to another user", o.ThreadID, awaken.ErrNotFound)
+		return fmt.Errorf("deliver to thread %s: %w", o.ThreadID, errForeign)
 	}
 	if errors.Is(err, awaken.ErrNotFound) {
 		return nil // the queue says what becomes of it

@@ -24,7 +24,8 @@ var Outbox = state.NewKey("__runtime.outbox", func(box []awaken.Outgoing, u Outb
 // exist.
 type FailedDelivery struct {
 	awaken.Outgoing
-	Error string `json:"error"`
+	Error   string `json:"error"`
+	Foreign bool   `json:"foreign,omitempty"` // the thread belongs to another user
 }
 
 // maxFailed is the number of failed deliveries that a thread keeps.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/limit/money"
@@ -15,8 +14,8 @@ import (
 type elsewhere struct {
 	Store
 	stage  *stage
-	known  map[string]bool   // the threads of the record
-	failed map[string]string // why deliveries to others failed
+	known  map[string]bool           // the threads of the record
+	failed map[string]failedDelivery // to others
 }
 
 // paying is an elsewhere whose store has budgets.
@@ -27,11 +26,11 @@ type paying struct {
 
 // beyond returns the store of a replay, with the threads beyond the record.
 func (s *stage) beyond(store Store) Store {
-	e := elsewhere{store, s, map[string]bool{}, map[string]string{}}
+	e := elsewhere{store, s, map[string]bool{}, map[string]failedDelivery{}}
 	for _, p := range s.order {
 		e.known[p.rec.Run.ThreadID], e.known[p.rec.Run.ParentThreadID] = true, true
 		for _, f := range p.failedDeliveries() {
-			e.failed[f.ThreadID] = f.Error
+			e.failed[f.ThreadID] = f
 		}
 	}
 	if b, ok := store.(money.Budget); ok {
@@ -45,11 +44,11 @@ func (e elsewhere) Thread(ctx context.Context, id string) (*awaken.Thread, error
 	if _, err := e.LoadRun(ctx, id); err == nil {
 		return e.Store.Thread(ctx, id)
 	}
-	why, failed := e.failed[id]
-	switch another := strings.HasSuffix(why, ": it belongs to another user"); {
-	case e.known[id] || failed && !another:
+	f, failed := e.failed[id]
+	switch {
+	case e.known[id] || failed && !f.Foreign:
 		return e.Store.Thread(ctx, id)
-	case another:
+	case f.Foreign:
 		return &awaken.Thread{ID: id, UserID: fmt.Sprintf("the owner of %q", id)}, nil
 	}
 	return &awaken.Thread{ID: id}, nil
@@ -127,7 +126,7 @@ func (e elsewhere) decideLate(runID string) {
 // failedDelivery is one as a snapshot of the state shows it.
 type failedDelivery struct {
 	ThreadID string `json:"thread_id"`
-	Error    string `json:"error"`
+	Foreign  bool   `json:"foreign"`
 }
 
 // failedDeliveries returns what the run could not deliver.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -163,33 +162,20 @@ func (v *single) Pinned(context.Context, string) (*registry.Registry, error) {
 }
 
 // lose makes the version unavailable for the reason that an activation of a run gives, or available if it gives none.
-func (v *single) lose(run *awaken.Run, a *activation) {
+func (v *single) lose(a *activation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.lost = nil; !a.lost() {
 		return
 	}
-	said := a.finish.Result.Waiting.Message
-	if said == fmt.Sprintf("version %q not found", run.ResolutionID) {
+	switch w := a.finish.Result.Waiting; {
+	case w.Missing:
 		v.lost = awaken.ErrNotFound
-	} else if bad, ok := strings.CutPrefix(said, fmt.Sprintf("version %q cannot be used here: ", run.ResolutionID)); ok {
-		v.lost = &awaken.ConfigError{Problems: problems(bad)}
-	} else {
+	case len(w.Problems) > 0:
+		v.lost = &awaken.ConfigError{Problems: w.Problems}
+	default:
 		v.lost = errors.New("the record does not say why")
 	}
-}
-
-// problems returns the problems of a configuration that have that text.
-func problems(text string) (out []awaken.Diagnostic) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		var d awaken.Diagnostic
-		if _, err := fmt.Sscanf(line, "%s %q:", &d.Namespace, &d.ID); err == nil {
-			d.Message = strings.TrimPrefix(line, fmt.Sprintf("%s %q: ", d.Namespace, d.ID))
-		}
-		out = append(out, d)
-	}
-	return out
 }
 
 // registry returns reg with the recorded models instead of its own.
@@ -249,7 +235,7 @@ func (s *stage) play(ctx context.Context, store Store, p *part) error {
 			break
 		}
 		s.finish(ctx, place{p: p, act: i})
-		s.version.lose(run, a)
+		s.version.lose(a)
 		_, err := s.rt.Run(ctx, req, s)
 		if err != nil && run.Termination.Type != awaken.Failed {
 			s.part(p, fmt.Sprintf("activation %d of the run", i+1), "", err.Error())
