@@ -220,5 +220,7 @@ func (t *Termination) append(buf []byte) []byte {
 	}
 	buf = appendjson.TextIf(buf, `,"point":`, t.Point)
 	buf = appendjson.TextIf(buf, `,"call_id":`, t.CallID)
+	buf = appendjson.TextIf(buf, `,"kind":`, t.Kind)
+	buf = appendjson.TextIf(buf, `,"cause":`, t.Cause)
 	return append(buf, '}')
 }

@@ -165,6 +165,9 @@ type ToolCallCancel struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
+	// Cut says why the answer was cut off: max_tokens, interrupted, or overspent if it cost more than was reserved. The model may be
+	// asked to continue it. It is "" if the answer was not.
+	Cut string `json:"cut,omitempty"`
 }
 
 // StreamReset withdraws the deltas since the last StepStart or, if Cursor is set, all events
@@ -172,6 +175,8 @@ type ToolCallCancel struct {
 type StreamReset struct {
 	Reason string `json:"reason"`           // for people
 	Cursor string `json:"cursor,omitempty"` // see ParseCursor
+	// Kind is the kind of the model's error that Reason is the text of, or "".
+	Kind llm.Kind `json:"kind,omitempty"`
 }
 
 // ActivitySnapshot shows an activity, such as the progress of a tool call, beside the

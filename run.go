@@ -46,6 +46,9 @@ type Termination struct {
 	// They are "" if a gate or a person refused, because what they refused is.
 	Point  GuardPoint
 	CallID string
+	// Kind and Cause are the kind and the text of the model's error that ended the run, with Type error or stopped.
+	Kind  llm.Kind
+	Cause string
 }
 
 type stoppedWire struct {
@@ -60,7 +63,9 @@ func (t Termination) MarshalJSON() ([]byte, error) {
 		Value  any             `json:"value,omitempty"`
 		Point  GuardPoint      `json:"point,omitempty"`
 		CallID string          `json:"call_id,omitempty"`
-	}{Type: t.Type, Point: t.Point, CallID: t.CallID}
+		Kind   llm.Kind        `json:"kind,omitempty"`
+		Cause  string          `json:"cause,omitempty"`
+	}{Type: t.Type, Point: t.Point, CallID: t.CallID, Kind: t.Kind, Cause: t.Cause}
 	switch t.Type {
 	case Stopped:
 		w.Value = stoppedWire{t.Code, t.Detail}
@@ -78,11 +83,13 @@ func (t *Termination) UnmarshalJSON(data []byte) error {
 		Value  json.RawMessage `json:"value"`
 		Point  GuardPoint      `json:"point"`
 		CallID string          `json:"call_id"`
+		Kind   llm.Kind        `json:"kind"`
+		Cause  string          `json:"cause"`
 	}
 	if err := strict.UnmarshalKnown(data, &w); err != nil {
 		return fmt.Errorf("termination: %w", err)
 	}
-	out := Termination{Type: w.Type, Point: w.Point, CallID: w.CallID}
+	out := Termination{Type: w.Type, Point: w.Point, CallID: w.CallID, Kind: w.Kind, Cause: w.Cause}
 	var err error
 	switch w.Type {
 	case NaturalEnd, BehaviorRequested, Cancelled, Suspended:

@@ -230,7 +230,7 @@ func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *end {
 	said := s.started || s.pieces > 0
 	if said {
-		s.cancelOpen(ctx, "the budget is used up", true)
+		s.cancelOpen(ctx, "the budget is used up", "", true)
 		r.inference.keepPartial(s)
 		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
 		r.out.emit(ctx, r.inference.completed(s))

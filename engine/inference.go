@@ -98,7 +98,7 @@ func (inf *inference) replied(ctx context.Context, s *stream, m *llm.Message) *l
 		inf.out.emit(ctx, &awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
 	if len(reply.Incomplete) > 0 {
-		s.cancelOpen(ctx, "arguments are not complete JSON", false)
+		s.cancelOpen(ctx, "arguments are not complete JSON", "", false)
 	}
 	inf.out.emit(ctx, inf.completed(s))
 	inf.journal.cancelIfSinkFailed()
@@ -163,7 +163,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	if !cancelled && r.agent.Tolerant && known && le.Retryable() {
 		r.log().Warn("a model call failed", "error", err)
 		if s.started {
-			s.show(ctx, &awaken.StreamReset{Reason: err.Error()})
+			s.show(ctx, &awaken.StreamReset{Reason: err.Error(), Kind: le.Kind})
 		}
 		c := r.stops().counts()
 		c.ConsecutiveErrors++
@@ -171,14 +171,14 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		if d, bad := r.stops().stop(nil, false); bad != nil {
 			return r.fail(bad)
 		} else if d != nil {
-			return &end{Termination: awaken.Termination{Type: awaken.Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error()}, err: nil}
+			return &end{Termination: awaken.Termination{Type: awaken.Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error(), Kind: le.Kind, Cause: err.Error()}}
 		}
 		return nil
 	}
 	if known && le.Kind == llm.ReplyTooLarge {
-		s.refuse(ctx, err.Error())
+		s.refuse(ctx, le, err.Error())
 	}
-	s.cancelOpen(ctx, "the answer broke off", true)
+	s.cancelOpen(ctx, brokeOffText, cutBroken, true)
 	r.inference.keepPartial(s)
 	if cancelled {
 		if s.started {
@@ -189,7 +189,11 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	if known && le.Kind == llm.ContentFiltered {
 		r.warn("content_filtered", "the answer of step %d was stopped by a content filter", r.step.index+1)
 	}
-	return r.fail(fmt.Errorf("inference: %w", err))
+	e := r.fail(fmt.Errorf("inference: %w", err))
+	if known && e.Type == awaken.Failed {
+		e.Kind, e.Cause = le.Kind, err.Error()
+	}
+	return e
 }
 
 // keepPartial stores the part of an answer that arrived before it broke off, unless guards would

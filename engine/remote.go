@@ -53,7 +53,7 @@ func (inf *inference) madeCalls(ctx context.Context) ([]*awaken.CallState, error
 // retract takes back what a remote agent has said in this step.
 func (inf *inference) retract(reason string) {
 	if s := inf.stream; s != nil && s.started {
-		s.retract(reason)
+		s.retract(reason, "")
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *stream) receiveAll() error {
 		case err == errOverspent && s.tried.continued < s.inf.agent.Spec.ContinuationRetries():
 			s.tried.continued++
 			s.got.BreakOff()
-			s.cancelOpen(s.ctx, "the answer costs more than was reserved for it", false)
+			s.cancelOpen(s.ctx, errOverspent.Error(), cutOverspent, false)
 			s.continueAnswer(truncatedPrompt)
 		case err != nil:
 			if err = s.recover(err); err != nil || s.got.Finished() {
@@ -85,7 +85,7 @@ func (s *stream) receiveAll() error {
 			return nil
 		default:
 			s.tried.continued++
-			s.cancelOpen(s.ctx, "out of tokens", false)
+			s.cancelOpen(s.ctx, "out of tokens", cutTokens, false)
 			s.got.Continue()
 			s.continueAnswer(truncatedPrompt)
 		}
@@ -120,33 +120,33 @@ func (s *stream) recover(err error) error {
 	switch {
 	case !s.started:
 	case len(s.got.Calls(nil)) > 0:
-		s.cancelOpen(s.ctx, "the answer broke off", false)
+		s.cancelOpen(s.ctx, brokeOffText, cutBroken, false)
 		s.lost = dropped
 		return s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
 	case s.got.HasText():
-		s.cancelOpen(s.ctx, "the answer broke off", false)
+		s.cancelOpen(s.ctx, brokeOffText, cutBroken, false)
 		s.continueAnswer(brokenPrompt)
 	default:
-		s.retract(err.Error())
+		s.retract(err.Error(), llm.KindOf(err))
 	}
 	inf.log().Warn("retrying a model call", "error", err, "wait", admission.After)
 	return admission.Wait(s.ctx)
 }
 
 // refuse takes back all of a reply that exceeded its limits. Nothing of it is stored, except that there was one.
-func (s *stream) refuse(ctx context.Context, reason string) {
+func (s *stream) refuse(ctx context.Context, err *llm.Error, reason string) {
 	s.open = s.open[:0]
 	if s.started {
 		s.inf.out.withdraw()
-		s.show(ctx, &awaken.StreamReset{Reason: reason})
+		s.show(ctx, &awaken.StreamReset{Reason: reason, Kind: err.Kind})
 	}
 }
 
 // retract takes back what has arrived.
-func (s *stream) retract(reason string) {
+func (s *stream) retract(reason string, kind llm.Kind) {
 	s.open = s.open[:0]
 	s.got.Release()
-	s.show(s.ctx, &awaken.StreamReset{Reason: reason})
+	s.show(s.ctx, &awaken.StreamReset{Reason: reason, Kind: kind})
 	s.started = false
 }
 
@@ -384,7 +384,7 @@ func (s *stream) continueAnswer(prompt string) {
 	if said.Empty() {
 		said = llm.NewText(llm.Assistant, "…")
 	}
-	inf.request.Messages = msgs.Append(said, llm.UserText(prompt))
+	inf.request.Messages, inf.request.Continues = msgs.Append(said, llm.UserText(prompt)), true
 }
 
 const (
@@ -392,14 +392,23 @@ const (
 	brokenPrompt    = "Your answer was cut off because the connection was lost. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
 )
 
+// Why an answer was cut off; see [awaken.ToolCallCancel].
+const (
+	cutTokens    = "max_tokens"
+	cutBroken    = "interrupted"
+	cutOverspent = "overspent"
+
+	brokeOffText = "the answer broke off"
+)
+
 // cancelOpen cancels calls that have started and will not be made: those with incomplete arguments
-// or, if all is set, all of them.
-func (s *stream) cancelOpen(ctx context.Context, reason string, all bool) {
+// or, if all is set, all of them. Cut says why the answer was cut off, or is "".
+func (s *stream) cancelOpen(ctx context.Context, reason, cut string, all bool) {
 	complete := s.got.Calls(nil)
 	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
 		keep := !all && slices.ContainsFunc(complete, func(c llm.ToolCall) bool { return c.ID == o.ID })
 		if !keep {
-			s.show(ctx, &awaken.ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+			s.show(ctx, &awaken.ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason, Cut: cut})
 		}
 		return !keep
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -257,7 +256,7 @@ func (rec *Recording) inference(t *Turn, bodies, first bool) Event {
 		}
 	}
 	if t.Error != "" {
-		in.ErrorType, in.ErrorClass = errorKind(t.Error), "provider"
+		in.ErrorType, in.ErrorClass = cmp.Or(string(t.ErrorKind), "error"), "provider"
 	}
 	if bodies {
 		in.ResponseContent, in.ResponseToolCalls = t.Text, t.ToolCalls
@@ -296,16 +295,6 @@ func (rec *Recording) parameters(in *Inference) {
 		in.Temperature, in.TopP = o.Temperature, o.TopP
 		in.MaxTokens, in.ReasoningEffort = cmp.Or(o.MaxTokens, in.MaxTokens), cmp.Or(o.ReasoningEffort, in.ReasoningEffort)
 	}
-}
-
-// errorKind returns the kind of a model's error, from its text.
-func errorKind(text string) string {
-	for _, kind := range llm.Kinds {
-		if strings.HasPrefix(text, (&llm.Error{Kind: kind}).Error()) {
-			return string(kind)
-		}
-	}
-	return "error"
 }
 
 // call returns the events of a call: its questions, and itself.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -26,8 +27,9 @@ type Turn struct {
 	Answered bool
 	// Request has the digests of what the model was asked, or is nil.
 	Request *llm.RequestDigest
-	// Error says why the model did not answer.
-	Error string
+	// Error says why the model did not answer, and ErrorKind of what kind the model's error was, if it was one.
+	Error     string
+	ErrorKind llm.Kind
 
 	Usage      *llm.Usage // nil if the model reported none
 	CostUSD    float64
@@ -49,6 +51,9 @@ type Stream struct {
 	Lost string
 	// Withdrawn says that the stream does not count.
 	Withdrawn bool
+	// Kind is the kind of the error after which it was withdrawn, and Cut why it was cut off otherwise; see [awaken.ToolCallCancel].
+	Kind llm.Kind
+	Cut  string
 }
 
 // turns reads the turns of a recording from its events and messages.
@@ -123,10 +128,10 @@ func (t *turnReader) event(e *awaken.Entry) {
 			s.ToolCalls = append(s.ToolCalls, c)
 		}
 	case *awaken.StreamReset:
-		t.lose(ev.Reason, true)
+		t.lose(Stream{Lost: ev.Reason, Withdrawn: true, Kind: ev.Kind})
 	case *awaken.ToolCallCancel:
-		if s := t.current(); s != nil && len(s.ToolCalls) == 0 && breaksOff(ev.Reason) {
-			t.lose(ev.Reason, false)
+		if s := t.current(); s != nil && len(s.ToolCalls) == 0 && ev.Cut != "" {
+			t.lose(Stream{Lost: ev.Reason, Cut: ev.Cut})
 		}
 	case *awaken.InferenceComplete:
 		t.complete(e, ev)
@@ -135,11 +140,6 @@ func (t *turnReader) event(e *awaken.Entry) {
 	case *awaken.StepEnd, *awaken.RunFinish:
 		t.end()
 	}
-}
-
-// breaksOff reports whether a call is cancelled because the stream was over, and another continues it.
-func breaksOff(reason string) bool {
-	return reason == "out of tokens" || reason == "the answer broke off" || reason == "the answer costs more than was reserved for it"
 }
 
 // begin begins a turn, or takes the last one anew.
@@ -189,17 +189,17 @@ func (t *turnReader) say(e *awaken.Entry, d llm.Delta) {
 }
 
 // lose ends a stream that another replaces or continues.
-func (t *turnReader) lose(reason string, withdrawn bool) {
+func (t *turnReader) lose(end Stream) {
 	s := t.current()
 	if s == nil {
 		return
 	}
 	last := &s.Streams[len(s.Streams)-1]
-	if last.Lost != "" || len(last.Deltas) == 0 && !withdrawn {
+	if last.Lost != "" || len(last.Deltas) == 0 && !end.Withdrawn {
 		return // several calls of one stream
 	}
-	last.Lost, last.Withdrawn = reason, withdrawn
-	if withdrawn {
+	end.Deltas = last.Deltas
+	if *last = end; end.Withdrawn {
 		t.text.Reset()
 		t.mind.Reset()
 	}
@@ -273,7 +273,7 @@ func (t *turnReader) end() {
 	}
 	s.Text, s.Reasoning = t.text.String(), t.mind.String()
 	if run := t.rec.Run; !s.Answered && run.Status == awaken.RunDone && run.Termination.Type == awaken.Failed {
-		s.Error = strings.TrimPrefix(run.Termination.Message, "inference: ")
+		s.Error, s.ErrorKind = cmp.Or(run.Termination.Cause, run.Termination.Message), run.Termination.Kind
 	}
 }
 

@@ -81,3 +81,14 @@ func (p *part) recordedRequest() *llm.RequestDigest {
 	}
 	return nil
 }
+
+// sameError returns the end of a run with the kind of the model's error. In the replay the error has none if the model would be asked again for it.
+func (p *part) sameError(got *awaken.RunFinish) *awaken.RunFinish {
+	was := p.rec.Run.Termination
+	if got.Termination.Type != awaken.Failed || was.Type != awaken.Failed || got.Termination.Kind != "" || got.Termination.Message != was.Message {
+		return got
+	}
+	out := *got
+	out.Termination.Kind, out.Termination.Cause = was.Kind, was.Cause
+	return &out
+}

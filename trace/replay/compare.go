@@ -113,8 +113,15 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	defer s.moved.Broadcast()
 	p = s.find(e)
 	ev := e.Event
-	if done, ok := ev.(*awaken.InferenceComplete); ok && p != nil {
-		ev = p.sameRequest(s, done, p.recordedRequest())
+	switch got := ev.(type) {
+	case *awaken.InferenceComplete:
+		if p != nil {
+			ev = p.sameRequest(s, got, p.recordedRequest())
+		}
+	case *awaken.RunFinish:
+		if p != nil {
+			ev = p.sameError(got)
+		}
 	}
 	data, err := awaken.AppendEvent(nil, ev)
 	if err != nil {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -48,7 +49,7 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 				return
 			}
 		}
-		if st.Lost == "out of tokens" {
+		if st.Cut == "max_tokens" {
 			yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.MaxTokens}, nil)
 			return
 		}
@@ -71,12 +72,12 @@ func (p *part) speak(s *stage, req *llm.Request) *stream {
 	defer s.mu.Unlock()
 	rest := p.rest
 	p.rest = nil
-	if p.spoke > 0 && len(rest) > 0 && continues(req) { // the record has one answer, of which the run did not pay for more at once
+	if p.spoke > 0 && len(rest) > 0 && req.Continues { // the record has one answer, of which the run did not pay for more at once
 		st := p.streams[p.spoke-1]
 		st.Deltas = rest
 		return &st
 	}
-	if p.spoke > 0 && p.streams[p.spoke-1].last && continues(req) { // in vain: the record has one answer, which is cut off
+	if p.spoke > 0 && p.streams[p.spoke-1].last && req.Continues { // in vain: the record has one answer, which is cut off
 		t := p.streams[p.spoke-1].turn
 		return &stream{Stream: trace.Stream{Deltas: []llm.Delta{{Kind: llm.FinishDelta, Finish: t.Finish}}}, turn: t}
 	}
@@ -123,12 +124,6 @@ func tooMuch(req *llm.Request) string {
 	return strings.Repeat("more", n+1)
 }
 
-// continues reports whether a request asks for the rest of an answer that was cut off.
-func continues(req *llm.Request) bool {
-	n := req.Messages.Len()
-	return n > 0 && req.Messages.At(n-1).Role == llm.User && strings.HasPrefix(req.Messages.At(n-1).Text(), "Your answer was cut off because it was too long.")
-}
-
 func (p *part) position(s *stage) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,27 +153,18 @@ func (s *stage) reachNext(p *part, end bool) {
 func (s *stage) endStream(ctx context.Context, p *part, st *stream) error {
 	switch {
 	case st.Lost != "" && st.Withdrawn:
-		return lostError(st.Lost)
+		return &recorded{st.Lost, llm.Error{Kind: cmp.Or(st.Kind, llm.Interrupted)}}
 	case st.Lost != "" && (!st.last || p.cut.at < 0):
 		return nil
 	case st.turn.Answered:
 		return nil
 	case st.turn.Error != "":
-		return failure(st.turn.Error)
+		return failure(st.turn.Error, st.turn.ErrorKind)
 	case p.rec.Run.Termination.Type == awaken.Cancelled || !p.root:
 		return s.fallSilent(ctx, p)
 	}
-	if t := p.rec.Run.Termination; t.Type == awaken.Stopped { // after too many errors
-		for rest := t.Detail; ; {
-			_, after, ok := strings.Cut(rest, ": ")
-			if !ok {
-				break
-			}
-			if e := parse(after); e != nil {
-				return e
-			}
-			rest = after
-		}
+	if t := p.rec.Run.Termination; t.Type == awaken.Stopped && t.Cause != "" { // after too many errors
+		return &recorded{t.Cause, llm.Error{Kind: t.Kind}}
 	}
 	return &llm.Error{Kind: llm.Overloaded, Message: "the record does not say why"}
 }
@@ -198,32 +184,19 @@ func (s *stage) fallSilent(ctx context.Context, p *part) error {
 	return &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)}
 }
 
-// parse returns the error of a model that has that text, or nil.
-func parse(text string) *llm.Error {
-	for _, kind := range llm.Kinds {
-		name := (&llm.Error{Kind: kind}).Error()
-		if text == name {
-			return &llm.Error{Kind: kind}
-		}
-		if rest, ok := strings.CutPrefix(text, name+": "); ok {
-			return &llm.Error{Kind: kind, Message: rest}
-		}
-	}
-	return nil
+// recorded is an error of a model with its recorded text.
+type recorded struct {
+	text string
+	err  llm.Error
 }
 
-// lostError is the error of a stream after which the model was asked again, or of a reply that was refused.
-func lostError(text string) error {
-	if e := parse(text); e != nil && (e.Retryable() || e.Kind == llm.ReplyTooLarge) {
-		return e
-	}
-	return &llm.Error{Kind: llm.Interrupted, Message: text}
-}
+func (e *recorded) Error() string { return e.text }
+func (e *recorded) Unwrap() error { return &e.err }
 
 // failure is the error that ended a run. It is not one after which the model is asked again: it was, in vain.
-func failure(text string) error {
-	if e := parse(text); e != nil && !e.Retryable() {
-		return e
+func failure(text string, kind llm.Kind) error {
+	if e := (llm.Error{Kind: kind}); kind != "" && !e.Retryable() {
+		return &recorded{text, e}
 	}
 	return errors.New(text)
 }
