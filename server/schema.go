@@ -105,9 +105,10 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.Termination](): {"type": "object", "required": []string{"type"}, "oneOf": []any{
 		object{"properties": object{"type": enum(awaken.NaturalEnd, awaken.BehaviorRequested, awaken.Cancelled, awaken.Suspended)},
 			"additionalProperties": false},
-		object{"properties": object{"type": enum(awaken.Stopped), "value": object{"type": "object", "required": []string{"code"},
-			"properties": object{"code": object{"type": "string"}, "detail": object{"type": "string"}}}}, "required": []string{"value"}, "additionalProperties": false},
-		object{"properties": object{"type": enum(awaken.Blocked, awaken.Failed), "value": object{"type": "string"}}, "required": []string{"value"}, "additionalProperties": false},
+		ended(object{"value": object{"type": "object", "required": []string{"code"}, "properties": object{"code": text, "detail": text}},
+			"kind": text, "cause": text}, awaken.Stopped),
+		ended(object{"value": text, "point": enum(awaken.InputPoint, awaken.OutputPoint, awaken.ResultPoint), "call_id": text}, awaken.Blocked),
+		ended(object{"value": text, "kind": text, "cause": text}, awaken.Failed),
 	}},
 	reflect.TypeFor[llm.Block](): {"type": "object", "required": []string{"type"}, "oneOf": []any{
 		block(object{"text": object{"type": "string"}}, "text", llm.TextBlock),
@@ -124,6 +125,14 @@ var wire = map[reflect.Type]object{
 		object{"properties": object{"type": enum("blob"), "media_type": object{"type": "string"}, "id": object{"type": "string"}, "size": object{"type": "integer"}},
 			"required": []string{"id", "media_type"}, "additionalProperties": false},
 	}},
+}
+
+var text = object{"type": "string"}
+
+// ended is the schema of a termination that has a value.
+func ended(properties object, is awaken.TerminationType) object {
+	properties["type"] = enum(is)
+	return object{"properties": properties, "required": []string{"value"}, "additionalProperties": false}
 }
 
 func block(properties object, required string, types ...llm.BlockType) object {

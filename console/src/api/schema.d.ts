@@ -5924,6 +5924,7 @@ export interface components {
             cursor?: string;
             /** @constant */
             event_type: "stream_reset";
+            kind?: string;
             reason: string;
         };
         Suspension: {
@@ -5969,6 +5970,8 @@ export interface components {
             /** @enum {string} */
             type?: "natural_end" | "behavior_requested" | "cancelled" | "suspended";
         } | {
+            cause?: string;
+            kind?: string;
             /** @enum {string} */
             type?: "stopped";
             value: {
@@ -5976,8 +5979,17 @@ export interface components {
                 detail?: string;
             };
         } | {
+            call_id?: string;
             /** @enum {string} */
-            type?: "blocked" | "error";
+            point?: "input" | "output" | "tool_result";
+            /** @enum {string} */
+            type?: "blocked";
+            value: string;
+        } | {
+            cause?: string;
+            kind?: string;
+            /** @enum {string} */
+            type?: "error";
             value: string;
         };
         TextDeltaEvent: {
@@ -6118,6 +6130,7 @@ export interface components {
             opaque?: components["schemas"]["Opaque"];
         };
         ToolCallCancelEvent: {
+            cut?: string;
             /** @constant */
             event_type: "tool_call_cancel";
             id: string;
@@ -6453,6 +6466,8 @@ export interface components {
         Waiting: {
             budget?: components["schemas"]["Exhausted"];
             message?: string;
+            missing?: boolean;
+            problems?: components["schemas"]["Diagnostic"][];
             /** @enum {string} */
             reason: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable" | "restored";
             ticket_ids: string[];
