@@ -60,11 +60,9 @@ func (s *Server) answer(c *call, ids []string) error {
 	if err := s.visits.record(req); err != nil {
 		return err
 	}
-	req.query = req.r.URL.Query()
-	for _, p := range req.route.Query {
-		if err := checkParam(p, req.query.Get(p.Name)); err != nil {
-			return err
-		}
+	var err error
+	if req.Query, err = queryOf(req.r, req.route); err != nil {
+		return err
 	}
 	if req.route.Needs != permit.Public {
 		release, err := s.limiter.admit(req)

@@ -77,5 +77,5 @@
 //
 // Each noun has a file with its routes, the types of its bodies and its handlers: here health, system,
 // setting and metrics. What wings use: wing, request, route, list, errors,
-// stream, submit, decision.
+// stream, submit, decision, query.
 package server

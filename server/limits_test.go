@@ -53,7 +53,7 @@ func TestLimits_ThoseThatWaitKeepNoTurn(t *testing.T) {
 	answers, waits := route, route
 	answers.Path, answers.Handle = "/v1/test/answer", func(c protocol.Call) error {
 		entered <- struct{}{}
-		return c.Reply(200, strings.Repeat("x", 12<<20))
+		return c.Reply(200, strings.Repeat("x", 6<<20))
 	}
 	waits.Path, waits.Handle = "/v1/test/wait", func(c protocol.Call) error {
 		c.Release()

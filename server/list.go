@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
@@ -34,9 +33,9 @@ var ErrFilters = protocol.BadRequest("cursor is of a list with other filters, wa
 
 // Place returns where the page begins that a request asks for: the place of its cursor, with the number of items before it, or
 // for a cursor that is a number the offset that it means. Cursors begin with prefix.
-func (req *Request) Place(prefix, filters string) (from Keyset, offset int, err error) {
+func (q Query) Place(prefix, filters string) (from Keyset, offset int, err error) {
 	from = Keyset{Of: filters}
-	text := req.Value("cursor")
+	text := q.Value("cursor")
 	if text == "" {
 		return from, 0, nil
 	}
@@ -53,11 +52,11 @@ func (req *Request) Place(prefix, filters string) (from Keyset, offset int, err 
 }
 
 // Behind is place for a list that has only cursors: a number is none of them.
-func (req *Request) Behind(prefix, filters string) (Keyset, error) {
-	if _, err := strconv.Atoi(req.Value("cursor")); err == nil {
+func (q Query) Behind(prefix, filters string) (Keyset, error) {
+	if _, err := strconv.Atoi(q.Value("cursor")); err == nil {
 		return Keyset{}, ErrCursor
 	}
-	from, _, err := req.Place(prefix, filters)
+	from, _, err := q.Place(prefix, filters)
 	return from, err
 }
 
@@ -78,35 +77,4 @@ func BadPlace(err error, offset int) error {
 		return protocol.BadRequest("offset is %d, which is too far, want next_cursor of the previous page as cursor", offset)
 	}
 	return ErrCursor
-}
-
-// Times returns the parameters since and until as Unix ms; 0 if they are not set.
-func (req *Request) Times() (since, until int64, err error) {
-	parse := func(name string) (int64, error) {
-		t, err := TimeOf(name, req.Value(name))
-		if err != nil || t.IsZero() {
-			return 0, err
-		}
-		if t.Before(time.UnixMilli(1)) {
-			return 0, protocol.BadRequest("%s is %q, want a time after 1970", name, req.Value(name))
-		}
-		return t.UnixMilli(), nil
-	}
-	if since, err = parse("since"); err != nil {
-		return 0, 0, err
-	}
-	until, err = parse("until")
-	return since, until, err
-}
-
-// TimeOf parses a parameter that is a time. An empty one is the zero time.
-func TimeOf(name, s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}, protocol.BadRequest("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s)
-	}
-	return t, nil
 }

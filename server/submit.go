@@ -92,14 +92,14 @@ func NewSubmission(req *Request, mode string, def mailbox.Mode, boundary, priori
 
 // ForUser returns the user that a request is for: the one that the body names, if the caller may
 // speak for it, or else the caller's.
-func (req *Request) ForUser(named string) (string, error) {
+func (c *Caller) ForUser(named string) (string, error) {
 	switch err := protocol.CheckID("user_id", named); {
 	case err != nil:
 		return "", err
-	case named == "" || named == req.User:
-		return req.User, nil
-	case req.Confined:
-		return "", req.WrongUser(named)
+	case named == "" || named == c.User:
+		return c.User, nil
+	case c.Confined:
+		return "", c.WrongUser(named)
 	}
 	return named, nil
 }
@@ -133,11 +133,11 @@ func (req *Request) IdempotencyKey() (string, error) {
 }
 
 // ownKey returns an idempotency key as a key of the caller's user.
-func (req *Request) ownKey(key string) string {
-	if key == "" || req.User == "" {
+func (c *Caller) ownKey(key string) string {
+	if key == "" || c.User == "" {
 		return key
 	}
-	return req.User + "\n" + key
+	return c.User + "\n" + key
 }
 
 // Submit submits input that passes admission, for the user that the caller may speak for.

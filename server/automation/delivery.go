@@ -40,7 +40,7 @@ type delivery struct {
 }
 
 func (h *deliveries) list(req *server.Request) error {
-	hooks, err := h.hooks.Hooks(req.Context(), webhook.Query{Tenant: req.Tenant().Name(), RunID: req.Value("run_id"), Limit: protocol.NumberParam(req.Query(), "limit", 100, 1, 1000)})
+	hooks, err := h.hooks.Hooks(req.Context(), webhook.Query{Tenant: req.Tenant().Name(), RunID: req.Value("run_id"), Limit: protocol.NumberParam(req.Values(), "limit", 100, 1, 1000)})
 	if err != nil {
 		return err
 	}

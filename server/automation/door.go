@@ -116,11 +116,11 @@ func (h *triggers) visited(req *server.Request) (t *trigger.Trigger, secrets []s
 	if err := h.kernel.CheckGuesses(req.HTTP()); err != nil {
 		return nil, nil, false, err
 	}
-	link, err := trigger.LinkOf(req.Path("trigger_id"), req.Query())
+	link, err := trigger.LinkOf(req.Path("trigger_id"), req.Values())
 	if err != nil {
 		return nil, nil, false, protocol.BadRequest("%s", err)
 	}
-	signature := req.Query().Get("signature")
+	signature := req.Values().Get("signature")
 	if signature == "" && req.HTTP().Header.Get(webhook.SignatureHeader) == "" {
 		return nil, nil, false, errDoor
 	}

@@ -104,8 +104,8 @@ type recordList struct {
 }
 
 // after returns the id that the cursor of a list begins after.
-func (l *recordList) after(req *server.Request) (id string, err error) {
-	if s := req.Value("cursor"); s != "" {
+func (l *recordList) after(q server.Query) (id string, err error) {
+	if s := q.Value("cursor"); s != "" {
 		err = server.ParseCursor(string(l.Namespace)+":", s, &id)
 	}
 	return id, err
@@ -114,7 +114,7 @@ func (l *recordList) after(req *server.Request) (id string, err error) {
 func (h *documents) list(req *server.Request, in config.Key) error {
 	offset, limit := req.Number("offset", 0, 0, math.MaxInt32), req.Number("limit", 100, 1, 1000)
 	out := recordList{Namespace: in.Namespace, Items: []server.RawDocument{}, Offset: offset, Limit: limit}
-	after, err := out.after(req)
+	after, err := out.after(req.Query)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (h *documents) listAgents(req *server.Request, in config.Key) error {
 		return h.list(req, in)
 	}
 	out := recordList{Namespace: in.Namespace, Items: []server.RawDocument{}, Offset: req.Number("offset", 0, 0, math.MaxInt32), Limit: req.Number("limit", 100, 1, 1000)}
-	after, err := out.after(req)
+	after, err := out.after(req.Query)
 	if err != nil {
 		return err
 	}

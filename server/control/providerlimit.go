@@ -66,11 +66,11 @@ func (h *providerLimits) list(req *server.Request) error {
 }
 
 func (h *providerLimits) reset(req *server.Request) error {
-	provider := req.Query().Get("provider_id")
+	provider := req.Values().Get("provider_id")
 	if provider == "" {
 		return protocol.BadRequest("provider_id is missing, want the ID of a provider")
 	}
-	if err := h.limiter.Reset(req.Context(), provider, req.Query().Get("model")); err != nil {
+	if err := h.limiter.Reset(req.Context(), provider, req.Values().Get("model")); err != nil {
 		return err
 	}
 	return req.Reply(204, nil)

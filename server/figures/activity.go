@@ -36,7 +36,7 @@ type statsList struct {
 }
 
 func (h *activity) listStats(req *server.Request) error {
-	window, err := h.window(req)
+	window, err := h.window(req.Query)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (h *activity) listStats(req *server.Request) error {
 }
 
 func (h *activity) agentStats(req *server.Request) error {
-	window, err := h.window(req)
+	window, err := h.window(req.Query)
 	if err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func (h *activity) agentStats(req *server.Request) error {
 }
 
 // window returns how far back the requested stats go.
-func (h *activity) window(req *server.Request) (time.Duration, error) {
+func (h *activity) window(q server.Query) (time.Duration, error) {
 	if h.stats == nil {
 		return 0, server.Unavailable("runtime stats are not configured")
 	}
-	if s := req.Value("window"); s != "" {
+	if s := q.Value("window"); s != "" {
 		return parseWindow(s)
 	}
 	return bucketCount * bucketTime, nil

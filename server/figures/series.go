@@ -256,7 +256,7 @@ func (h *usage) over(req *server.Request) error {
 	if err != nil {
 		return err
 	}
-	if !req.Query().Has("by") {
+	if !req.Values().Has("by") {
 		q.By = rollup.Agent
 	}
 	if agent := req.Value("agent_id"); agent != "" {
@@ -270,7 +270,7 @@ func (h *usage) over(req *server.Request) error {
 		return err
 	}
 	if owner != nil {
-		if req.Query().Has("by") && q.By != rollup.User || q.Value != nil {
+		if req.Values().Has("by") && q.By != rollup.User || q.Value != nil {
 			return protocol.BadRequest("the figures of a user are not kept by another dimension, want by=user without agent_id")
 		}
 		q.By, q.Value = rollup.User, owner

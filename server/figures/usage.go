@@ -34,7 +34,7 @@ type usageBody struct {
 }
 
 func (h *usage) get(req *server.Request) error {
-	if req.Query().Has("since") || req.Query().Has("until") || req.Query().Has("by") {
+	if req.Values().Has("since") || req.Values().Has("until") || req.Values().Has("by") {
 		return h.over(req)
 	}
 	r, ok := req.Tenant().Store.(awaken.UsageReader)

@@ -164,7 +164,7 @@ func (h *changes) begin(req *server.Request) (*changeStream, error) {
 			return nil, err
 		}
 	}
-	ids, after := req.Query()["thread_id"], req.Query()["after"]
+	ids, after := req.Values()["thread_id"], req.Values()["after"]
 	if len(ids) > maxFollowed {
 		return nil, protocol.BadRequest("thread_id is there %d times, want at most %d", len(ids), maxFollowed)
 	}
@@ -203,7 +203,7 @@ func (h *changes) start(req *server.Request, id string, i int, at *awaken.Cursor
 	if err := protocol.CheckID("thread_id", id); err != nil {
 		return awaken.Cursor{}, err
 	}
-	if slices.Index(req.Query()["thread_id"], id) < i {
+	if slices.Index(req.Values()["thread_id"], id) < i {
 		return awaken.Cursor{}, protocol.BadRequest("thread_id is %q twice", id)
 	}
 	if err := req.Admit(id); err != nil {

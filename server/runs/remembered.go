@@ -41,10 +41,10 @@ func (h *remembered) routes() []protocol.Route {
 }
 
 // ownerOf returns the owner that a request names, as a key of the profile, and its name in the audit log.
-func ownerOf(req *server.Request, users bool) (of, resource string, err error) {
-	agent, user := "", req.Value("user_id")
+func ownerOf(q server.Query, users bool) (of, resource string, err error) {
+	agent, user := "", q.Value("user_id")
 	if !users {
-		agent = req.Value("agent_id")
+		agent = q.Value("agent_id")
 	}
 	switch {
 	case (agent == "") == (user == "") && users:
@@ -84,7 +84,7 @@ type rememberedApproval struct {
 }
 
 func (h *remembered) listApprovals(req *server.Request) error {
-	of, _, err := ownerOf(req, false)
+	of, _, err := ownerOf(req.Query, false)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func pageOf[T any](req *server.Request, of string, list []T, id func(T) string, 
 }
 
 func (h *remembered) forgetApprovals(req *server.Request) error {
-	of, resource, err := ownerOf(req, false)
+	of, resource, err := ownerOf(req.Query, false)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ type memoryItem struct {
 }
 
 func (h *remembered) listMemories(req *server.Request) error {
-	of, _, err := ownerOf(req, true)
+	of, _, err := ownerOf(req.Query, true)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (h *remembered) listMemories(req *server.Request) error {
 }
 
 func (h *remembered) forgetMemories(req *server.Request) error {
-	_, resource, err := ownerOf(req, true)
+	_, resource, err := ownerOf(req.Query, true)
 	if err != nil {
 		return err
 	}
