@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine/internal/shorten"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state/builtin"
@@ -34,7 +35,7 @@ type compaction struct {
 	rt     *Runtime
 	thread string
 	task   builtin.CompactionTask
-	plan   *compactionPlan
+	plan   *shorten.Stretch
 	by     *registry.Summariser
 	model  llm.Model // of by
 	ratio  float64
@@ -47,73 +48,6 @@ type compaction struct {
 	result   *awaken.CompactionResult
 	detached bool // the run has ended: post the result to the inbox
 	drop     bool // discard the result
-}
-
-// compactionPlan is a stretch of the conversation to summarise.
-type compactionPlan struct {
-	msgs   []*llm.Message
-	begins bool // it starts at the first message
-	tokens int  // of all messages
-	fresh  int  // of messages that are not summaries
-}
-
-// planCompaction chooses what to summarise: the messages before the user's last one, or those
-// after it, whichever is more. The user's last message always stays.
-func planCompaction(msgs llm.Messages, keep int) *compactionPlan {
-	lead := 0
-	for lead < msgs.Len() && msgs.At(lead).Role == llm.System && !msgs.At(lead).IsSummary() {
-		lead++
-	}
-	asked := msgs.Len()
-	for i, m := range msgs.Backward() {
-		if m.Role == llm.User && !m.IsInternal() {
-			asked = i
-			break
-		}
-	}
-	end := msgs.Len() - keep
-	best := stretch(msgs, lead, min(asked, end))
-	if since := stretch(msgs, max(asked+1, lead), end); since != nil && (best == nil || since.fresh > best.fresh) {
-		best = since
-	}
-	if best != nil {
-		best.begins = lead == 0 && best.msgs[0] == msgs.At(0)
-	}
-	return best
-}
-
-// stretch returns the longest part of the messages in [from, to) that can be summarised, or nil.
-// It ends where no call waits for an answer.
-func stretch(msgs llm.Messages, from, to int) *compactionPlan {
-	open := map[string]bool{}
-	var whole, p compactionPlan
-	for i := from; i < to; i++ {
-		m := msgs.At(i)
-		n := m.Tokens()
-		whole.msgs, whole.tokens = append(whole.msgs, m), whole.tokens+n
-		if !m.IsSummary() {
-			whole.fresh += n
-		}
-		for _, c := range m.ToolCalls {
-			open[c.ID] = true
-		}
-		if m.Role == llm.ToolRole {
-			delete(open, m.ToolCallID)
-		}
-		if len(open) == 0 && m.ID != "" && (i+1 == msgs.Len() || mayEndBefore(m, msgs.At(i+1))) {
-			p = whole
-		}
-	}
-	if len(p.msgs) < 2 || p.fresh < minCompactionTokens || p.msgs[0].ID == "" {
-		return nil
-	}
-	return &p
-}
-
-// mayEndBefore reports whether a stretch may end between m and next. A message shown after an
-// answer may precede it in the log, unless the model wrote it.
-func mayEndBefore(m, next *llm.Message) bool {
-	return next.Role == llm.Assistant || next.Role != llm.ToolRole && m.Role != llm.ToolRole
 }
 
 // start makes the summary in a goroutine. It outlives the run and the run's context.
@@ -164,7 +98,7 @@ func (c *compaction) detach(drop bool) *awaken.CompactionResult {
 // summarise makes the summary.
 func (c *compaction) summarise(ctx context.Context, routing llm.Routing, caller llm.Caller) *awaken.CompactionResult {
 	p := c.plan
-	res := &awaken.CompactionResult{TaskID: c.task.TaskID, FirstMessageID: p.msgs[0].ID, BoundaryMessageID: c.task.BoundaryMessageID, PreTokens: p.tokens}
+	res := &awaken.CompactionResult{TaskID: c.task.TaskID, FirstMessageID: p.Messages[0].ID, BoundaryMessageID: c.task.BoundaryMessageID, PreTokens: p.Tokens}
 	fail := func(err error) *awaken.CompactionResult {
 		res.Error = err.Error()
 		return res
@@ -176,7 +110,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing, caller 
 		}
 	}
 	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing, caller: caller, limits: c.rt.cfg.Limits.Reply}
-	text, err := j.summarise(ctx, p.msgs)
+	text, err := j.summarise(ctx, p.Messages)
 	cost, _ := c.by.Prices.Cost(j.usage)
 	res.Usage, res.CostUSD = j.usage, cost.USD()
 	if err != nil {
@@ -189,10 +123,10 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing, caller 
 
 // locate finds the log records of the plan, reading the log backwards.
 func (c *compaction) locate(ctx context.Context) (llm.Interval, error) {
-	first, last := c.plan.msgs[0], c.plan.msgs[len(c.plan.msgs)-1]
+	first, last := c.plan.Messages[0], c.plan.Messages[len(c.plan.Messages)-1]
 	var iv llm.Interval
 	switch {
-	case c.plan.begins:
+	case c.plan.Begins:
 		iv.FromSeq = 1
 	case first.IsSummary():
 		iv.FromSeq = first.Metadata.Compaction.FromSeq

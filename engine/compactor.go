@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine/internal/shorten"
 	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
@@ -69,12 +70,12 @@ func (cm *compactor) begin(ctx context.Context) error {
 	if f := s.InFlight; f != nil && !f.Lost(now) {
 		return nil
 	}
-	plan := planCompaction(w.history(cm.conv.msgs), w.policy.KeepRaw())
-	if plan == nil || plan.fresh < s.SkippedTokens*3/2 {
+	plan := shorten.Plan(w.history(cm.conv.msgs), w.policy.KeepRaw(), minCompactionTokens)
+	if plan == nil || plan.Fresh < s.SkippedTokens*3/2 {
 		return nil
 	}
 	c := &compaction{rt: cm.rt, thread: cm.info.ThreadID, plan: plan, by: cm.agent.Summariser, model: cm.model(), ratio: max(w.Ratio, 1), stored: cm.out.keep, done: make(chan struct{})}
-	c.task = builtin.CompactionTask{TaskID: cm.rt.cfg.NewID(), BoundaryMessageID: plan.msgs[len(plan.msgs)-1].ID, StartedAt: now}
+	c.task = builtin.CompactionTask{TaskID: cm.rt.cfg.NewID(), BoundaryMessageID: plan.Messages[len(plan.Messages)-1].ID, StartedAt: now}
 	s.InFlight = &c.task
 	if err := cm.save(s); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/awaken-go/awaken/engine/internal/shorten"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state/builtin"
@@ -33,7 +34,7 @@ func (s *summary) summarise(ctx context.Context, msgs []*llm.Message) (string, e
 			previous = append(previous, builtin.SummaryText(m))
 		}
 	}
-	lines := transcript(msgs, &s.Artifact)
+	lines := shorten.Transcript(msgs, s.Artifact.Preview)
 	if len(lines) == 0 {
 		return "", errors.New("nothing to summarise")
 	}
@@ -61,7 +62,7 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 	if room < 64 {
 		return "", &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("a context of %d tokens leaves no room for a conversation to summarise", size)}
 	}
-	parts := pack(lines, 4*room)
+	parts := shorten.Pack(lines, 4*room)
 	if len(parts) == 1 {
 		return s.ask(ctx, parts[0], previous, out)
 	}
@@ -133,89 +134,5 @@ func (s *summary) ask(ctx context.Context, transcript, previous string, out int)
 	if text == "" {
 		return "", errors.New("the summary is empty")
 	}
-	return middleOut(text, 4*4*out), nil // in case the model ignored its limit
-}
-
-// pack joins lines, and splits those that are too long, into as few parts of at most size bytes as
-// possible.
-func pack(lines []string, size int) []string {
-	const between = "\n\n"
-	var parts []string
-	var sb strings.Builder
-	for _, line := range lines {
-		for line != "" {
-			room := size - sb.Len()
-			if sb.Len() > 0 {
-				room -= len(between)
-			}
-			if len(line) > room && sb.Len() > 0 {
-				parts = append(parts, sb.String())
-				sb.Reset()
-				continue
-			}
-			piece := cutRunes(line, room)
-			if piece == "" {
-				piece = line // a part has at least one character
-			}
-			if sb.Len() > 0 {
-				sb.WriteString(between)
-			}
-			sb.WriteString(piece)
-			line = line[len(piece):]
-		}
-	}
-	if sb.Len() > 0 {
-		parts = append(parts, sb.String())
-	}
-	return parts
-}
-
-// transcript formats messages as text, one string each. It leaves out internal messages, except
-// those from other agents and tasks: the engine adds them to requests when they matter.
-func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []string {
-	var out []string
-	tools := map[string]string{} // by call id
-	for _, m := range msgs {
-		for _, c := range m.ToolCalls {
-			tools[c.ID] = c.Name
-		}
-		if m.IsInternal() && (m.Role != llm.User || m.IsSummary()) || m.Empty() && m.Role != llm.ToolRole {
-			continue
-		}
-		who := map[llm.Role]string{llm.System: "System", llm.User: "User", llm.Assistant: "Assistant", llm.ToolRole: "Tool"}[m.Role]
-		if name := tools[m.ToolCallID]; name != "" {
-			who += " " + name
-		}
-		if text := plainText(artifact.Preview(m).Content); text != "" {
-			out = append(out, fmt.Sprintf("[%s]: %s", who, text))
-		}
-		for _, c := range m.ToolCalls {
-			out = append(out, fmt.Sprintf("[Assistant calls %s]: %s", c.Name, middleOut(string(c.Arguments), maxTranscriptArgs)))
-		}
-	}
-	return out
-}
-
-const maxTranscriptArgs = 2000 // bytes of a call's arguments
-
-// plainText describes the content of a message in words.
-func plainText(blocks []llm.Block) string {
-	var parts []string
-	for i := range blocks {
-		switch b := &blocks[i]; b.Type {
-		case llm.TextBlock:
-			parts = append(parts, b.Text)
-		case llm.ImageBlock, llm.AudioBlock, llm.VideoBlock, llm.DocumentBlock:
-			name := b.Title
-			if name == "" && b.Source != nil {
-				name = b.Source.URL + b.Source.MediaType
-			}
-			parts = append(parts, fmt.Sprintf("(%s: %s)", b.Type, name))
-		case llm.ToolResultBlock:
-			if b.Tool != nil {
-				parts = append(parts, plainText(b.Tool.Content))
-			}
-		}
-	}
-	return strings.TrimSpace(strings.Join(parts, "\n"))
+	return shorten.MiddleOut(text, 4*4*out), nil // in case the model ignored its limit
 }

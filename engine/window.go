@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine/internal/shorten"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state/builtin"
@@ -125,22 +126,22 @@ func (cv *conversation) fit(req *llm.Request) error {
 	w := cv.window
 	w.calibrateFor(req.Model)
 	w.measure(cv.msgs)
-	fixed := req.FixedTokens() + tokens(llm.NewMessages(w.before...)) + tokens(llm.NewMessages(w.after...))
+	fixed := req.FixedTokens() + shorten.Tokens(llm.NewMessages(w.before...)) + shorten.Tokens(llm.NewMessages(w.after...))
 	msgs := w.history(cv.msgs)
 	room := w.budget(req) - fixed
 	w.estimate, w.leftOut, w.shortened = fixed+w.Tokens, 0, w.Previews
 	if w.Tokens <= room {
 		w.LeftOut = 0
 	} else {
-		c := &cut{msgs: msgs, recent: w.policy.MinRecentMessages, budget: room}
-		c.from = c.lead() + w.LeftOut
+		c := &shorten.Cut{Messages: msgs, Recent: w.policy.MinRecentMessages, Budget: room}
+		c.From = c.Lead() + w.LeftOut
 		var err error
-		if msgs, err = c.do(); err != nil {
+		if msgs, err = c.Do(); err != nil {
 			return w.tooLarge(req, fixed, err)
 		}
-		w.leftOut, w.shortened = c.msgs.Len()-msgs.Len(), c.shortened
-		w.LeftOut = c.from - c.lead()
-		w.estimate = fixed + c.tokens
+		w.leftOut, w.shortened = c.Messages.Len()-msgs.Len(), c.Shortened
+		w.LeftOut = c.From - c.Lead()
+		w.estimate = fixed + c.Tokens
 	}
 	req.Messages = around(w.before, msgs, w.after)
 	return nil
@@ -149,15 +150,15 @@ func (cv *conversation) fit(req *llm.Request) error {
 // refit drops what is too much from a request that was transformed.
 func (w *window) refit(req *llm.Request) error {
 	fixed := req.FixedTokens()
-	c := &cut{msgs: req.Messages, recent: w.policy.MinRecentMessages, budget: w.budget(req) - fixed, tokens: tokens(req.Messages)}
-	if c.tokens > c.budget {
+	c := &shorten.Cut{Messages: req.Messages, Recent: w.policy.MinRecentMessages, Budget: w.budget(req) - fixed, Tokens: shorten.Tokens(req.Messages)}
+	if c.Tokens > c.Budget {
 		var err error
-		if req.Messages, err = c.do(); err != nil {
+		if req.Messages, err = c.Do(); err != nil {
 			return w.tooLarge(req, fixed, err)
 		}
-		w.leftOut, w.shortened = w.leftOut+c.msgs.Len()-req.Messages.Len(), w.shortened+c.shortened
+		w.leftOut, w.shortened = w.leftOut+c.Messages.Len()-req.Messages.Len(), w.shortened+c.Shortened
 	}
-	w.estimate = fixed + c.tokens
+	w.estimate = fixed + c.Tokens
 	return nil
 }
 

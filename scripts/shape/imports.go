@@ -63,7 +63,7 @@ var importRules = []importRule{
 	{
 		name:   engineRule,
 		of:     list("./..."),
-		except: list("./cmd/*", "./*test", "./examples/*", "./scripts/conformance"),
+		except: list("./engine", "./cmd/*", "./*test", "./examples/*", "./scripts/conformance"),
 		forbid: list("./engine", "./engine/*"),
 	},
 	{

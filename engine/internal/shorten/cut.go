@@ -1,50 +1,49 @@
-package engine
+package shorten
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/llm"
 )
 
-// cut drops the beginning of a conversation, at a point where no call is separated from its
+// Cut drops the beginning of a conversation, at a point where no call is separated from its
 // answer. Leading system messages stay, and so do the user's latest message and the most recent
 // messages, which are shortened if necessary.
-type cut struct {
-	msgs      llm.Messages
-	recent    int // messages to keep at least
-	budget    int // tokens
-	from      int // where the kept part began last time; then where it begins now
-	tokens    int // of the result
-	shortened int // messages of the result that are not whole
+type Cut struct {
+	Messages  llm.Messages
+	Recent    int // messages to keep at least
+	Budget    int // tokens
+	From      int // where the kept part began last time; then where it begins now
+	Tokens    int // of the result
+	Shortened int // messages of the result that are not whole
 }
 
-var errNoRoom = errors.New("no room for the conversation")
+// ErrNoRoom means that not even the last messages fit.
+var ErrNoRoom = errors.New("no room for the conversation")
 
-// lead is the number of system messages that the conversation begins with.
-func (c *cut) lead() int {
+// Lead is the number of system messages that the conversation begins with.
+func (c *Cut) Lead() int {
 	n := 0
-	for n < c.msgs.Len() && c.msgs.At(n).Role == llm.System {
+	for n < c.Messages.Len() && c.Messages.At(n).Role == llm.System {
 		n++
 	}
 	return n
 }
 
-// do returns the conversation cut to the budget, and sets from and tokens.
-func (c *cut) do() (llm.Messages, error) {
-	lead := c.lead()
-	first := tokens(c.msgs.Cut(lead))
-	room := c.budget - first
+// Do returns the conversation cut to the budget, and sets From, Tokens and Shortened.
+func (c *Cut) Do() (llm.Messages, error) {
+	lead := c.Lead()
+	first := Tokens(c.Messages.Cut(lead))
+	room := c.Budget - first
 	if room <= 0 {
-		return llm.Messages{}, errNoRoom
+		return llm.Messages{}, ErrNoRoom
 	}
 	kept, rest, err := c.keep(lead, room)
 	var asked []*llm.Message
-	if i := c.asked(); err == nil && i >= lead && i < c.from {
-		m := c.msgs.At(i)
+	if i := c.asked(); err == nil && i >= lead && i < c.From {
+		m := c.Messages.At(i)
 		whole := m
 		if m.Tokens() > room/2 {
 			m = shorten(m, room/2)
@@ -52,22 +51,22 @@ func (c *cut) do() (llm.Messages, error) {
 		asked, first = []*llm.Message{m}, first+m.Tokens()
 		kept, rest, err = c.keep(lead, room-m.Tokens())
 		if m != whole {
-			c.shortened++
+			c.Shortened++
 		}
 	}
 	if err != nil {
 		return llm.Messages{}, err
 	}
-	c.tokens = first + rest
+	c.Tokens = first + rest
 	if lead+len(asked) == 0 {
 		return kept, nil
 	}
-	return around(append(c.msgs.Cut(lead).Slice(), asked...), kept, nil), nil
+	return llm.NewMessages(slices.Concat(c.Messages.Cut(lead).Slice(), asked, kept.Slice())...), nil
 }
 
 // asked is the index of the user's latest message, or -1.
-func (c *cut) asked() int {
-	for i, m := range c.msgs.Backward() {
+func (c *Cut) asked() int {
+	for i, m := range c.Messages.Backward() {
 		if m.Role == llm.User && !m.IsInternal() {
 			return i
 		}
@@ -75,28 +74,28 @@ func (c *cut) asked() int {
 	return -1
 }
 
-// keep returns the end of the conversation that is within room, and its tokens. It sets from.
-func (c *cut) keep(lead, room int) (kept llm.Messages, rest int, err error) {
-	c.shortened = 0
-	rest = tokens(c.msgs.From(c.from))
-	if c.from <= lead || c.from >= c.msgs.Len() || rest > room || !c.splits(c.from) {
+// keep returns the end of the conversation that is within room, and its tokens. It sets From.
+func (c *Cut) keep(lead, room int) (kept llm.Messages, rest int, err error) {
+	c.Shortened = 0
+	rest = Tokens(c.Messages.From(c.From))
+	if c.From <= lead || c.From >= c.Messages.Len() || rest > room || !c.splits(c.From) {
 		// Drop more than needed, so that the next requests share a prefix and hit the prompt cache.
-		c.from, rest = c.suffix(lead, room*3/4)
+		c.From, rest = c.suffix(lead, room*3/4)
 	}
-	kept = c.msgs.From(c.from)
+	kept = c.Messages.From(c.From)
 	if rest > room {
 		list, err := c.shorten(room)
 		if err != nil {
 			return llm.Messages{}, 0, err
 		}
 		kept = llm.NewMessages(list...)
-		rest = tokens(kept)
+		rest = Tokens(kept)
 	}
 	return kept, rest, nil
 }
 
-// tokens adds up the estimates of messages.
-func tokens(msgs llm.Messages) (n int) {
+// Tokens adds up the estimates of messages.
+func Tokens(msgs llm.Messages) (n int) {
 	for i := range msgs.Len() {
 		n += msgs.At(i).Tokens()
 	}
@@ -105,27 +104,27 @@ func tokens(msgs llm.Messages) (n int) {
 
 // splits reports whether the conversation can be cut at index i: no answer from i on is to an
 // earlier call.
-func (c *cut) splits(i int) bool {
+func (c *Cut) splits(i int) bool {
 	var u unit
-	for j := c.msgs.Len() - 1; j >= i; j-- {
-		u.add(c.msgs.At(j))
+	for j := c.Messages.Len() - 1; j >= i; j-- {
+		u.add(c.Messages.At(j))
 	}
 	return u.whole()
 }
 
 // suffix returns the index where the kept messages begin, and their tokens: the recent messages,
 // and those before them as long as the sum is within limit.
-func (c *cut) suffix(lead, limit int) (from, tokens int) {
-	from = c.msgs.Len()
+func (c *Cut) suffix(lead, limit int) (from, tokens int) {
+	from = c.Messages.Len()
 	sum := 0
 	var u unit
-	for i := c.msgs.Len() - 1; i >= lead; i-- {
-		m := c.msgs.At(i)
+	for i := c.Messages.Len() - 1; i >= lead; i-- {
+		m := c.Messages.At(i)
 		sum += m.Tokens()
 		if u.add(m); !u.whole() {
 			continue
 		}
-		if n := c.msgs.Len() - from; n >= max(1, c.recent) && sum > limit {
+		if n := c.Messages.Len() - from; n >= max(1, c.Recent) && sum > limit {
 			break
 		}
 		from, tokens = i, sum
@@ -150,11 +149,11 @@ func (u *unit) add(m *llm.Message) {
 
 func (u *unit) whole() bool { return len(u.open) == 0 }
 
-// shorten returns the messages from c.from on, with the largest shortened so that all are within
+// shorten returns the messages from c.From on, with the largest shortened so that all are within
 // room. If hardly anything would be left of them, it drops the oldest instead.
-func (c *cut) shorten(room int) ([]*llm.Message, error) {
+func (c *Cut) shorten(room int) ([]*llm.Message, error) {
 	for {
-		list := c.msgs.From(c.from).Slice()
+		list := c.Messages.From(c.From).Slice()
 		sizes := make([]int, len(list))
 		for i, m := range list {
 			sizes[i] = m.Tokens()
@@ -164,22 +163,22 @@ func (c *cut) shorten(room int) ([]*llm.Message, error) {
 			return list, nil
 		}
 		next := c.next()
-		if share >= minShare || next == c.msgs.Len() {
-			c.shortened = 0
+		if share >= minShare || next == c.Messages.Len() {
+			c.Shortened = 0
 			for i, m := range list {
 				if m.Tokens() > share {
 					list[i] = shorten(m, share)
-					c.shortened++
+					c.Shortened++
 				}
 			}
-			if tokens(llm.NewMessages(list...)) <= room {
+			if Tokens(llm.NewMessages(list...)) <= room {
 				return list, nil
 			}
 		}
-		if next == c.msgs.Len() {
-			return nil, errNoRoom
+		if next == c.Messages.Len() {
+			return nil, ErrNoRoom
 		}
-		c.from = next
+		c.From = next
 	}
 }
 
@@ -187,12 +186,12 @@ func (c *cut) shorten(room int) ([]*llm.Message, error) {
 // messages.
 const minShare = 64
 
-// next is the first index after c.from where the conversation can be cut.
-func (c *cut) next() int {
+// next is the first index after c.From where the conversation can be cut.
+func (c *Cut) next() int {
 	var u unit
-	next := c.msgs.Len()
-	for i := c.msgs.Len() - 1; i > c.from; i-- {
-		if u.add(c.msgs.At(i)); u.whole() {
+	next := c.Messages.Len()
+	for i := c.Messages.Len() - 1; i > c.From; i-- {
+		if u.add(c.Messages.At(i)); u.whole() {
 			next = i
 		}
 	}
@@ -266,42 +265,8 @@ func shortBlocks(blocks []llm.Block, room int) []llm.Block {
 	}
 	for i := range out {
 		if b := &out[i]; b.Type == llm.TextBlock && len(b.Text) > share {
-			out[i] = llm.Text(middleOut(b.Text, share))
+			out[i] = llm.Text(MiddleOut(b.Text, share))
 		}
 	}
 	return out
-}
-
-// middleOut removes the middle of a text so that at most size bytes are left.
-func middleOut(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-	note := fmt.Sprintf("\n[… about %d tokens left out …]\n", (len(s)-size)/4+8)
-	keep := size - len(note)
-	if keep <= 0 {
-		return strings.TrimSpace(cutRunes(note, max(0, size)))
-	}
-	tail := keep / 3
-	return cutRunes(s, keep-tail) + note + lastRunes(s, tail)
-}
-
-// cutRunes returns the first n bytes of s, or fewer so as not to split a rune.
-func cutRunes(s string, n int) string {
-	if n >= len(s) {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// lastRunes returns the last n bytes of s, or fewer so as not to split a rune.
-func lastRunes(s string, n int) string {
-	at := max(0, len(s)-n)
-	for at < len(s) && !utf8.RuneStart(s[at]) {
-		at++
-	}
-	return s[at:]
 }
