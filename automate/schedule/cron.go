@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Cron is an expression of five fields: minute, hour, day of the month, month and day of the week.
+// Cron is a parsed cron expression of five fields: minute, hour, day of the month, month and day of the week.
 //
-// A field is *, a number, a name (jan, mon), a range 1-5, any of these with a step /2, or a list of them. Sunday is 0 or 7. If both days are
-// restricted, a day matches that matches one of them. @hourly, @daily, @weekly, @monthly and @yearly are short for the usual expressions.
+// A field is *, a number, a name (jan, mon), a range 1-5, any of these with a step /2, or a list of them. Sunday is 0 or 7. If both day
+// fields are restricted, a day matches if either does. @hourly, @daily, @weekly, @monthly and @yearly are accepted as well.
 //
-// An expression whose hour is * follows the clock on the wall as it moves: in an hour that is repeated when daylight saving time ends it fires again, and
-// in one that is left out it does not fire. Any other expression fires once for each matching time of a day: at the first of two, and if the clock
-// leaves the time out, at the moment when it does.
+// An expression whose hour is * follows the wall clock: it fires again in an hour that is repeated when daylight saving time ends, and does
+// not fire in a skipped hour. Any other expression fires once for each matching time of a day: at the first occurrence of a repeated time,
+// and at the moment of the change for a skipped time.
 type Cron struct {
 	minutes  uint64
 	hours    uint64
@@ -48,7 +48,7 @@ var macros = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
-// maxExpression is how many bytes an expression may have.
+// maxExpression is the maximum length of an expression, in bytes.
 const maxExpression = 200
 
 // ParseCron parses an expression.
@@ -150,14 +150,15 @@ func (c *Cron) matchesDay(y int, m time.Month, d int) bool {
 	return day || week
 }
 
-// maxDays is how many days Next looks ahead: a 29th of February may be eight years away, and one on a given weekday is not asked for, as a day
-// matches that matches either.
+// maxDays is how many days Next looks ahead: a 29th of February may be eight years away. A 29th of February on a given weekday cannot be
+// expressed, because a day matches if either day field does.
 const maxDays = 366 * 9
 
-// lastYear is the last that RFC 3339 can write.
+// lastYear is the last year that RFC 3339 can represent.
 const lastYear = 9999
 
-// Next returns the first time after after, in the time zone of after. It returns the zero time if there is none up to the year 9999.
+// Next returns the first matching time after after, in the time zone of after. It returns the zero time if there is none up to the year
+// 9999.
 func (c *Cron) Next(after time.Time) time.Time {
 	loc := after.Location()
 	y, m, d := after.Date()

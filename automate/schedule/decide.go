@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Decide decides what becomes of the times that have come by now. It changes the state of the schedule, which the caller stores, with the entries of the log that
-// it returns, before it does anything: if State.Pending is set then, its run is to be started. Active reports whether a run has not ended.
+// Decide decides the outcome of the nominal times up to now and updates the schedule's state. The caller stores the schedule with the
+// returned log entries before it acts on them; if State.Pending is set, the caller then starts that run. Active reports whether a run has
+// not ended.
 func (s *Schedule) Decide(now time.Time, active func(runID string) (bool, error)) (log []Firing, err error) {
 	if s.State.Pending != nil || s.Spec.Paused {
 		return nil, nil
@@ -52,14 +53,14 @@ func (s *Schedule) Decide(now time.Time, active func(runID string) (bool, error)
 	return log, nil
 }
 
-// passed are the times that have come.
+// passed holds the nominal times up to now.
 type passed struct {
-	older  Firing      // those that are missed, if any
-	latest []time.Time // those that a run starts for, the oldest first
-	next   time.Time   // the first that has not come
+	older  Firing      // the missed times, if any
+	latest []time.Time // the times that start a run, oldest first
+	next   time.Time   // the first time after now
 }
 
-// counted is how long ago times may be to be counted one by one.
+// counted is the age up to which missed times are counted one by one.
 const counted = 60 * 24 * time.Hour
 
 func (s *Schedule) passed(now time.Time) (p passed) {
@@ -97,7 +98,7 @@ func lateness(d time.Duration) string {
 	return fmt.Sprintf("no process could start the run until %s later", d.Round(time.Second))
 }
 
-// Wait looks whether the start still has to wait for a run: times that come meanwhile are skipped. The caller stores the schedule, with the entries.
+// Wait skips the times that pass while the pending start waits for a run. The caller stores the schedule with the returned log entries.
 func (s *Schedule) Wait(now time.Time) (log []Firing) {
 	skipped := Firing{Outcome: Skipped, RunID: s.State.Pending.Waiting, Reason: "another run of the schedule was already waiting"}
 	for t := s.State.Next; !t.IsZero() && !t.Add(s.Delay(t)).After(now); t = s.Spec.after(t) {
@@ -110,8 +111,8 @@ func (s *Schedule) Wait(now time.Time) (log []Firing) {
 	return log
 }
 
-// Forgo records the times that have come by now as lapsed, for a reason, and starts no run for them. A
-// start that was decided lapses, too. The caller stores the schedule, with the entries.
+// Forgo records the times up to now, and a pending start, as lapsed for a reason and starts no run for them. The caller stores the schedule
+// with the returned log entries.
 func (s *Schedule) Forgo(now time.Time, reason string) (log []Firing) {
 	if s.Spec.Paused {
 		return nil
@@ -131,7 +132,7 @@ func (s *Schedule) Forgo(now time.Time, reason string) (log []Firing) {
 	return log
 }
 
-// Finish ends the start that was decided. The caller stores the schedule, with the entry.
+// Finish records the outcome of the pending start. The caller stores the schedule with the returned log entry.
 func (s *Schedule) Finish(now time.Time, outcome Outcome, reason string) Firing {
 	p := s.State.Pending
 	f := Firing{At: p.At, Outcome: outcome, Manual: p.Manual, Reason: reason}
@@ -143,7 +144,7 @@ func (s *Schedule) Finish(now time.Time, outcome Outcome, reason string) Firing 
 	return s.record(now, f)
 }
 
-// record numbers and counts an entry of the log.
+// record numbers and counts a log entry.
 func (s *Schedule) record(now time.Time, f Firing) Firing {
 	s.State.Logged++
 	f.Number, f.Recorded, f.Count = s.State.Logged, now, max(f.Count, 1)

@@ -1,4 +1,4 @@
-// Package schedule defines schedules, which start runs at given times, and the store that keeps them.
+// Package schedule defines schedules, which start runs at given times, and their storage.
 //
 //	plans := db.Schedules() // of a database; new(schedule.Memory) of this process
 //	s := &schedule.Schedule{Tenant: "acme", ID: "report", Spec: schedule.Spec{Cron: "0 9 * * mon-fri", TimeZone: "Europe/Berlin", Run: body}}
@@ -7,8 +7,8 @@
 //
 // Package automate/schedule/fire starts the runs.
 //
-// A schedule has nominal times: those of its expression. [Spec.Jitter] delays each of them by an amount that depends on the schedule and the
-// time alone. What becomes of a nominal time is decided once, written down, and only then done ([State.Pending]): the run of a time has an
-// id that follows from the schedule and the time, so whichever process starts it, and however often, it starts once. What became of every
-// time is in the log of the schedule ([Firing]).
+// The times of a schedule's cron expression are its nominal times. [Spec.JitterSecs] delays each start by an amount that depends only on
+// the schedule and the time. The outcome of a nominal time is decided once, stored, and only then carried out ([State.Pending]). The run ID
+// is derived from the schedule and the time, so a run starts once, even if several processes try or one process tries again. The schedule's
+// log records the outcome of every time ([Firing]).
 package schedule

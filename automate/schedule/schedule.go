@@ -17,55 +17,55 @@ import (
 type Schedule struct {
 	Tenant   string
 	ID       string
-	Revision int64 // counts the changes, from 1; 0 if the schedule is not stored
-	// Due is when a process next has something to do for the schedule, in whole milliseconds. The zero time means that there is nothing: it is paused or
-	// has ended.
+	Revision int64 // increases with every change, from 1; 0 if the schedule is not stored
+	// Due is when a process must next look at the schedule, in whole milliseconds. The zero time means never: the schedule is paused or has
+	// ended.
 	Due   time.Time
 	Spec  Spec
 	State State
 }
 
-// Spec is what the owner of a schedule writes.
+// Spec is the part of a schedule that its owner sets.
 type Spec struct {
 	Description string `json:"description,omitempty"`
-	// Cron says when runs start, see [Cron]; At is the one time at which one does. Exactly one of them is set.
+	// Cron is the expression for the start times, see [Cron]; At is the only start time. Exactly one of them is set.
 	Cron string     `json:"cron,omitempty"`
 	At   *time.Time `json:"at,omitempty"`
 	// TimeZone is the zone of Cron, by its IANA name; default UTC.
 	TimeZone string `json:"time_zone,omitempty"`
-	// EndsAt is when Cron ends: no run starts for a later time.
+	// EndsAt ends the schedule: no run starts for a later time.
 	EndsAt *time.Time `json:"ends_at,omitempty"`
-	// JitterSecs delays each start by up to so many seconds, so that not all schedules of a full hour start at once. The delay of a time never
-	// changes.
+	// JitterSecs delays each start by up to this many seconds, so that not all hourly schedules start at the same moment. The delay of a
+	// given time never changes.
 	JitterSecs int `json:"jitter_secs,omitempty"`
-	// Overlap says what becomes of a time at which the run before it has not ended; default skip.
+	// Overlap is the policy for a time at which the previous run has not ended; default skip.
 	Overlap Overlap `json:"overlap,omitempty"`
-	// Missed says what becomes of times at which no process could start a run; default latest.
+	// Missed is the policy for times at which no process could start a run; default latest.
 	Missed Missed `json:"missed,omitempty"`
-	// GraceSecs is how late a start is on time; default 300.
+	// GraceSecs is how late a run may start and still count as on time; default 300.
 	GraceSecs int  `json:"grace_secs,omitempty"`
 	Paused    bool `json:"paused,omitempty"`
-	// Run describes the run. This package does not read it.
+	// Run describes the run. This package does not interpret it.
 	Run json.RawMessage `json:"run"`
 }
 
-// Overlap says what becomes of a time at which the run before it has not ended. A run that waits for a person has not.
+// Overlap is the policy for a time at which the previous run has not ended. A run that waits for a decision has not ended.
 type Overlap string
 
 const (
 	SkipOverlap  Overlap = "skip"   // no run starts
-	WaitOverlap  Overlap = "wait"   // the run starts when the one before has ended; meanwhile other times are skipped
-	AllowOverlap Overlap = "allow"  // the run starts; on the same thread it waits its turn
-	EndOverlap   Overlap = "cancel" // the run before is cancelled
+	WaitOverlap  Overlap = "wait"   // the run starts when the previous one has ended; times that pass meanwhile are skipped
+	AllowOverlap Overlap = "allow"  // the run starts; on the same thread it is queued
+	EndOverlap   Overlap = "cancel" // the previous run is cancelled
 )
 
-// Missed says what becomes of times that are over when a process first looks at them: none was running, or the store was not available.
+// Missed is the policy for times that passed while no process was running or the store was unavailable.
 type Missed string
 
 const (
-	CatchLatest Missed = "latest" // one run starts, for the latest time; the others are missed
-	CatchNone   Missed = "skip"   // they are missed, unless the latest is at most GraceSecs ago
-	CatchAll    Missed = "all"    // a run starts for each, the oldest first, for the latest 100; older ones are missed
+	CatchLatest Missed = "latest" // one run starts, for the latest time; earlier times are missed
+	CatchNone   Missed = "skip"   // all are missed, unless the latest is at most GraceSecs ago
+	CatchAll    Missed = "all"    // a run starts for each of the latest 100, oldest first; earlier times are missed
 )
 
 const (
@@ -75,15 +75,15 @@ const (
 	maxText    = 1024
 )
 
-// State is how far a schedule has come.
+// State is the progress of a schedule.
 type State struct {
-	Seed    string    `json:"seed"`             // distinguishes the runs of the schedule from those of an earlier one with its id
+	Seed    string    `json:"seed"`             // distinguishes its runs from runs of a deleted schedule with the same ID
 	Next    time.Time `json:"next,omitzero"`    // the next nominal time; the zero time if there is none
-	Pending *Pending  `json:"pending,omitzero"` // the start that was decided and is not known to be done
+	Pending *Pending  `json:"pending,omitzero"` // a start that was decided and is not known to have happened
 	LastRun string    `json:"last_run,omitempty"`
 	Last    Outcome   `json:"last,omitempty"`   // of the latest firing
 	LastAt  time.Time `json:"last_at,omitzero"` // its nominal time, or the first of several
-	Edits   int64     `json:"edits,omitempty"`  // counts the changes of the schedule that are not about how far it has come
+	Edits   int64     `json:"edits,omitempty"`  // counts the changes made by clients, without those that record progress
 
 	Started int64 `json:"started,omitempty"`
 	Missed  int64 `json:"missed,omitempty"`
@@ -92,7 +92,7 @@ type State struct {
 	Logged  int64 `json:"logged,omitempty"` // the number of the latest firing in the log
 }
 
-// Pending is a start that was decided. Whichever process does it does the same.
+// Pending is a start that was decided but has not been recorded. Every process that carries it out does the same.
 type Pending struct {
 	At       time.Time `json:"at"` // the nominal time
 	RunID    string    `json:"run_id"`
@@ -103,32 +103,32 @@ type Pending struct {
 	Attempts int       `json:"attempts,omitempty"`
 }
 
-// Outcome is what became of a time.
+// Outcome is the outcome of a nominal time.
 type Outcome string
 
 const (
 	Started Outcome = "started"
-	Skipped Outcome = "skipped" // the run before had not ended
+	Skipped Outcome = "skipped" // the previous run had not ended
 	Lapsed  Outcome = "missed"  // no process could start the run in time
-	Refused Outcome = "refused" // the run was not accepted: its agent is gone, for instance
+	Refused Outcome = "refused" // the server refused the run, for example because its agent was deleted
 )
 
-// Firing is an entry of the log of a schedule: what became of a time, or of Count times in a row that were missed.
+// Firing is an entry in the log of a schedule: the outcome of a time, or of Count consecutive missed times.
 type Firing struct {
-	Number   int64      `json:"number"`            // counts the entries, from 1
+	Number   int64      `json:"number"`            // of the entry, from 1
 	At       time.Time  `json:"at"`                // the nominal time, or the first of several
 	Through  *time.Time `json:"through,omitempty"` // the last of several
 	Count    int64      `json:"count"`
 	Outcome  Outcome    `json:"outcome"`
-	RunID    string     `json:"run_id,omitempty"`    // of the run that was started or, if it was skipped, of the one that had not ended
+	RunID    string     `json:"run_id,omitempty"`    // of the started run or, if the time was skipped, of the run that had not ended
 	ThreadID string     `json:"thread_id,omitempty"` // of the run that was started
-	Manual   bool       `json:"manual,omitempty"`    // an operator asked for it
+	Manual   bool       `json:"manual,omitempty"`    // started by an operator
 	Reason   string     `json:"reason,omitempty"`
 	Recorded time.Time  `json:"recorded_at"`
 }
 
-// Arm checks the schedule, sets its defaults, and determines its next time from now on. It is called when the spec is new or was changed; a start
-// that was decided stays so. Errors name the field.
+// Arm validates the schedule, sets its defaults, and computes the next time after now. Call it when the spec is new or has changed. A
+// pending start stays pending. Errors name the field.
 func (s *Schedule) Arm(now time.Time) error {
 	if err := s.Spec.normalize(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *Schedule) Arm(now time.Time) error {
 	return nil
 }
 
-// checkJitter refuses a delay that could be longer than the time between two starts: it would look as if those were missed.
+// checkJitter refuses a jitter longer than the time between two starts, which would make them look missed.
 func (s *Schedule) checkJitter() error {
 	from := s.State.Next
 	for range 10 {
@@ -213,7 +213,7 @@ func (p *Spec) normalize() error {
 
 // zone returns the time zone of Cron.
 func (p *Spec) zone() (*time.Location, error) {
-	if p.TimeZone == "Local" { // that of the machine
+	if p.TimeZone == "Local" { // depends on the machine
 		return nil, errors.New(`time_zone is "Local"; want the name of a zone such as Europe/Berlin`)
 	}
 	loc, err := time.LoadLocation(p.TimeZone)
@@ -240,7 +240,7 @@ func (p *Spec) after(t time.Time) time.Time {
 	return next
 }
 
-// Upcoming returns the next nominal times, at most n.
+// Upcoming returns at most n of the next nominal times.
 func (s *Schedule) Upcoming(n int) (out []time.Time) {
 	if s.Spec.Paused {
 		return nil
@@ -251,7 +251,7 @@ func (s *Schedule) Upcoming(n int) (out []time.Time) {
 	return out
 }
 
-// Delay returns by how much the start of a nominal time is delayed.
+// Delay returns the jitter of a nominal time.
 func (s *Schedule) Delay(at time.Time) time.Duration {
 	if s.Spec.JitterSecs == 0 {
 		return 0
@@ -260,18 +260,18 @@ func (s *Schedule) Delay(at time.Time) time.Duration {
 	return time.Duration(binary.BigEndian.Uint64(sum[:8])%(uint64(s.Spec.JitterSecs)*1000)) * time.Millisecond
 }
 
-// digest returns what follows from the schedule and a time.
+// digest derives a value from the schedule and a time.
 func (s *Schedule) digest(what string, at time.Time) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%s\n%q\n%q\n%s\n%d", what, s.Tenant, s.ID, s.State.Seed, at.UnixMilli()))
 }
 
-// Start returns the start for a time.
+// Start returns the pending start for a time.
 func (s *Schedule) Start(at time.Time) *Pending {
 	run, thread := s.digest("run", at), s.digest("thread", at)
 	return &Pending{At: at, RunID: hex.EncodeToString(run[:16]), ThreadID: hex.EncodeToString(thread[:16])}
 }
 
-// rest makes the schedule due at its next time, or at once if a start was decided.
+// rest makes the schedule due at its next time, or immediately if a start is pending.
 func (s *Schedule) rest() {
 	switch {
 	case s.State.Pending != nil:
@@ -282,5 +282,5 @@ func (s *Schedule) rest() {
 	}
 }
 
-// Ended reports that the schedule has no time left.
+// Ended reports whether the schedule has no times left and no pending start.
 func (s *Schedule) Ended() bool { return s.State.Next.IsZero() && s.State.Pending == nil }

@@ -12,29 +12,30 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Store keeps schedules and their logs, for all tenants. Implementations are safe for concurrent use. The package automate/schedule/scheduletest tests
-// them.
+// Store stores the schedules of all tenants and their logs. Implementations are safe for concurrent use; package
+// automate/schedule/scheduletest tests them.
 type Store interface {
 	// Schedule returns a schedule, or an error that is awaken.ErrNotFound.
 	Schedule(ctx context.Context, tenant, id string) (*Schedule, error)
-	// Schedules returns those of a tenant whose id is greater than after, by id, at most limit.
+	// Schedules returns at most limit schedules of a tenant with IDs greater than after, ordered by ID.
 	Schedules(ctx context.Context, tenant, after string, limit int) ([]*Schedule, error)
-	// Due returns those of all tenants that are due, the longest due first, at most limit, and if there are any the time of the store: that of all
-	// processes.
+	// Due returns at most limit due schedules of all tenants, longest due first, and, if there are any, the store's time, which is the
+	// clock of all processes.
 	Due(ctx context.Context, limit int) ([]*Schedule, time.Time, error)
-	// Swap stores s with the next revision, and adds entries to its log, if the stored schedule has s.Revision; one that does not exist has 0. It
-	// reports whether it did: otherwise another process was faster. Of a log, the latest [KeptFirings] entries are kept.
+	// Swap stores s under the next revision and appends entries to its log, if the stored revision is s.Revision (0 if there is none). It
+	// reports whether it did; if not, another process changed the schedule first. A log keeps the latest [KeptFirings] entries.
 	Swap(ctx context.Context, s *Schedule, log ...Firing) (bool, error)
-	// Drop removes a schedule and its log, and reports whether it existed.
+	// Drop deletes a schedule and its log and reports whether the schedule existed.
 	Drop(ctx context.Context, tenant, id string) (bool, error)
-	// Firings returns the entries of a log with numbers less than before, the latest first, at most limit. 0 means all numbers.
+	// Firings returns at most limit log entries with numbers less than before, latest first. If before is 0, it starts with the latest
+	// entry.
 	Firings(ctx context.Context, tenant, id string, before int64, limit int) ([]Firing, error)
 }
 
-// KeptFirings is how many entries of a log are kept.
+// KeptFirings is the number of entries that a log keeps.
 const KeptFirings = 10_000
 
-// Memory is a [Store] in the memory of a process.
+// Memory is a [Store] in memory.
 type Memory struct {
 	mu  sync.Mutex
 	all map[[2]string]*kept // tenant, id

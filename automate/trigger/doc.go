@@ -1,11 +1,11 @@
-// Package trigger defines triggers, with which other systems start runs without a key of the server, and the store that keeps them.
+// Package trigger defines triggers, with which other systems start runs without an API key, and their storage.
 //
-// A request of a trigger is authentic by its URL, whose signature only the server can make, or by its own signature as in Standard Webhooks. Both are made with the secret of
-// the trigger, so another secret ends all of its URLs.
+// A request authenticates itself by a signed URL, which only the server can make, or by a signature header as in Standard Webhooks. The
+// trigger's secret signs both, so rotating the secret revokes all URLs.
 //
 //	store := db.Triggers() // of a database; new(trigger.Memory) of this process
 //	query := trigger.Link{Tenant: "acme", ID: "deploys"}.Sign(secret)
 //	// https://agents.example.com/v1/triggers/deploys/fire?tenant=acme&signature=…
 //
-// What a request has in its body is data for the model, which its author may have written to instruct it: see [Spec.TrustPayload].
+// The body of a request is untrusted data: its author may try to instruct the model. See [Spec.TrustPayload].
 package trigger

@@ -12,14 +12,14 @@ import (
 	"github.com/awaken-go/awaken/automate/webhook"
 )
 
-// Link is a URL that starts runs of a trigger.
+// Link is a signed URL that fires a trigger.
 type Link struct {
 	Tenant  string
 	ID      string
 	Expires time.Time // whole seconds; the zero time means never
 }
 
-// Sign returns the query of the URL.
+// Sign returns the query of the URL, including its signature.
 func (l Link) Sign(secret string) string {
 	q := url.Values{"signature": {l.signature(secret)}}
 	if l.Tenant != "" {
@@ -41,7 +41,7 @@ func (l Link) signature(secret string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// LinkOf returns the link of a request's query to the trigger with an id. It is not verified.
+// LinkOf parses the query of a request to the trigger with the given ID. It does not verify the signature.
 func LinkOf(id string, query url.Values) (Link, error) {
 	l := Link{Tenant: query.Get("tenant"), ID: id}
 	if text := query.Get("expires"); text != "" {
@@ -54,7 +54,7 @@ func LinkOf(id string, query url.Values) (Link, error) {
 	return l, nil
 }
 
-// Verify reports whether the signature was made for the link with one of the secrets. The link may have expired.
+// Verify reports whether one of the secrets made the signature of the link. It does not check whether the link has expired.
 func (l Link) Verify(signature string, secrets ...string) bool {
 	ok := false
 	for _, secret := range secrets {

@@ -12,64 +12,66 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Firing is an entry in the log of a trigger: what became of a request.
+// Firing is an entry in the log of a trigger: a request and its outcome.
 type Firing struct {
 	At       time.Time `json:"at"` // in whole milliseconds
 	RunID    string    `json:"run_id"`
 	ThreadID string    `json:"thread_id,omitempty"`
-	Request  string    `json:"request_id,omitempty"` // the name that the request gave itself
+	Request  string    `json:"request_id,omitempty"` // the request's own ID, if it has one
 	Bytes    int       `json:"bytes"`                // of its body
 	Outcome  Outcome   `json:"outcome"`
 	Reason   string    `json:"reason,omitempty"` // why it was refused
-	Manual   bool      `json:"manual,omitempty"` // an admin has started it
+	Manual   bool      `json:"manual,omitempty"` // fired by an administrator
 }
 
-// Outcome is what became of a request.
+// Outcome is the outcome of a request.
 type Outcome string
 
 const (
-	Starting Outcome = "starting" // a process is about to start the run, or was when it died: whether the run exists tells
+	Starting Outcome = "starting" // a process is about to start the run, or died while doing so: then look whether the run exists
 	Started  Outcome = "started"
-	Failed   Outcome = "failed"  // there is no run: no process could start it, or the one that was about to has died
-	Refused  Outcome = "refused" // the run is not accepted: its agent is gone, for example
+	Failed   Outcome = "failed"  // there is no run: it could not be started, or the process that was about to start it died
+	Refused  Outcome = "refused" // the server refused the run, for example because its agent was deleted
 )
 
-// Store keeps triggers and their logs, for all tenants. Implementations are safe for concurrent use. The package automate/trigger/triggertest tests them.
+// Store stores the triggers of all tenants and their logs. Implementations are safe for concurrent use; package
+// automate/trigger/triggertest tests them.
 type Store interface {
 	// Trigger returns a trigger, or an error that is awaken.ErrNotFound.
 	Trigger(ctx context.Context, tenant, id string) (*Trigger, error)
-	// Triggers returns those of a tenant whose id is greater than after, by id, at most limit.
+	// Triggers returns at most limit triggers of a tenant with IDs greater than after, ordered by ID.
 	Triggers(ctx context.Context, tenant, after string, limit int) ([]*Trigger, error)
-	// SwapTrigger stores t with the next revision if the stored trigger has t.Revision; one that does not exist has 0. It reports whether it did.
+	// SwapTrigger stores t under the next revision if the stored revision is t.Revision (0 if there is none), and reports whether it did.
 	SwapTrigger(ctx context.Context, t *Trigger) (bool, error)
-	// DropTrigger removes a trigger and its log, and reports whether it existed.
+	// DropTrigger deletes a trigger and its log and reports whether the trigger existed.
 	DropTrigger(ctx context.Context, tenant, id string) (bool, error)
 
-	// Enter adds an entry that says that a run is about to be started, if fewer than limit entries are at most a minute old: of all processes together, by the clock of
-	// the store, which sets f.At. It reports whether there were. If the log has an entry of that run, f becomes that one. The limit 0 means none. The error is
-	// awaken.ErrNotFound if there is no such trigger.
+	// Enter adds an entry for a run that is about to start, unless limit entries, counted over all processes, are at most a minute old by
+	// the clock of the store. It sets f.At and reports whether the limit allowed the entry. A limit of 0 means no limit. If the log already
+	// has an entry for the run, Enter copies it to f. The error is awaken.ErrNotFound if the trigger does not exist.
 	Enter(ctx context.Context, tenant, id string, f *Firing, limit int) (bool, error)
-	// Log adds an entry to the log of a trigger, or replaces the one of the same run. Of the entries, the latest [KeptFirings] are kept, and perhaps some more.
+	// Log adds an entry to the log of a trigger, or replaces the entry of the same run. A log keeps at least the latest [KeptFirings]
+	// entries.
 	Log(ctx context.Context, tenant, id string, f *Firing) error
-	// Firings returns entries of a log before a place, the latest first, at most limit. The zero place means all.
+	// Firings returns at most limit log entries older than before, latest first. If before is zero, it starts with the latest entry.
 	Firings(ctx context.Context, tenant, id string, before Place, limit int) ([]Firing, error)
 }
 
-// Place is a place in a log.
+// Place is a position in a log.
 type Place struct {
 	At    time.Time
 	RunID string
 }
 
-// Before reports whether an entry is before the place: it is older.
+// Before reports whether an entry is older than the place.
 func (p Place) Before(f *Firing) bool {
 	return p.At.IsZero() || f.At.Before(p.At) || f.At.Equal(p.At) && f.RunID < p.RunID
 }
 
-// KeptFirings is how many entries of a log are kept.
+// KeptFirings is the number of entries that a log keeps.
 const KeptFirings = 1000
 
-// Memory is a [Store] in the memory of a process.
+// Memory is a [Store] in memory.
 type Memory struct {
 	mu  sync.Mutex
 	all map[[2]string]*kept // tenant, id
@@ -182,7 +184,7 @@ func (m *Memory) Enter(_ context.Context, tenant, id string, f *Firing, limit in
 func (m *Memory) Log(_ context.Context, tenant, id string, f *Firing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.all[[2]string{tenant, id}]; k != nil { // otherwise it was removed meanwhile
+	if k := m.all[[2]string{tenant, id}]; k != nil { // nil if it was deleted meanwhile
 		k.add(f)
 	}
 	return nil

@@ -15,32 +15,35 @@ import (
 type Trigger struct {
 	Tenant   string
 	ID       string
-	Revision int64 // counts the changes, from 1; 0 if the trigger is not stored
+	Revision int64 // increases with every change, from 1; 0 if the trigger is not stored
 	Spec     Spec
 	State    State
 }
 
-// Spec is what the owner of a trigger writes.
+// Spec is the part of a trigger that its owner sets.
 type Spec struct {
 	Description string `json:"description,omitempty"`
-	// Run describes the run that a request starts. In a text of its messages, {{payload}} stands for the body of the request; without it, the body is added to the last message.
+	// Run describes the run that a request starts. In its messages, {{payload}} is replaced by the body of the request. Without
+	// {{payload}}, the body is appended to the last message.
 	Run json.RawMessage `json:"run"`
-	// ThreadFrom is a JSON Pointer to what requests about the same thing have in common in their bodies, such as /issue/id: they continue one thread.
+	// ThreadFrom is a JSON Pointer into the body, such as /issue/id. Requests with the same value there continue the same thread.
 	ThreadFrom string `json:"thread_from,omitempty"`
-	// RequireSignature refuses requests that are not signed themselves, whatever their URL.
+	// RequireSignature refuses requests without a signature header, even if their URL is signed.
 	RequireSignature bool `json:"require_signature,omitempty"`
-	// TrustPayload says that the author of the body may instruct the agent. Otherwise the run is tainted from its beginning, so that rules can ask before it does more than read.
+	// TrustPayload says that the author of the body may instruct the agent. Otherwise the run is tainted from the start, so that rules can
+	// demand approval before it does more than read.
 	TrustPayload bool `json:"trust_payload,omitempty"`
-	// PerMinute is how many requests start a run in a minute; default 60.
+	// PerMinute is the maximum number of runs started per minute; default 60.
 	PerMinute int `json:"per_minute,omitempty"`
-	// MaxBytes is how many bytes a body may have; default 64 KiB.
+	// MaxBytes is the maximum size of a body; default 64 KiB.
 	MaxBytes int  `json:"max_bytes,omitempty"`
 	Paused   bool `json:"paused,omitempty"`
 }
 
-// State is what the server keeps of a trigger beside its spec.
+// State is the part of a trigger that the server sets.
 type State struct {
-	// Secret signs URLs and requests, and Former did before and does until FormerUntil. Both are encrypted.
+	// Secret signs URLs and requests. After a rotation, Former is the previous secret, which is accepted until FormerUntil. Both are
+	// encrypted.
 	Secret      []byte    `json:"secret"`
 	Former      []byte    `json:"former,omitempty"`
 	FormerUntil time.Time `json:"former_until,omitzero"`
@@ -53,7 +56,7 @@ const (
 	mostDescription                 = 1024
 )
 
-// Normalize checks a spec and fills in its defaults. Errors name the field. The run is checked where it is used.
+// Normalize validates the spec, except for Run, and sets its defaults. Errors name the field.
 func (s *Spec) Normalize() error {
 	s.PerMinute, s.MaxBytes = cmp.Or(s.PerMinute, DefaultPerMinute), cmp.Or(s.MaxBytes, DefaultBytes)
 	switch {
@@ -73,10 +76,10 @@ func (s *Spec) Normalize() error {
 	return nil
 }
 
-// RunID is the id of the run that a request starts, if it names itself: a repeated request has the same.
+// RunID returns the ID of the run that the request with the given ID starts. A repeated request gets the same run ID.
 func (t *Trigger) RunID(request string) string { return t.digest("run", request) }
 
-// ThreadID is the id of the thread of requests whose bodies have something in common.
+// ThreadID returns the ID of the thread shared by requests with the given value at [Spec.ThreadFrom].
 func (t *Trigger) ThreadID(common string) string { return t.digest("thread", common) }
 
 func (t *Trigger) digest(kind, of string) string {
@@ -87,7 +90,7 @@ func (t *Trigger) digest(kind, of string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Common returns what [Spec.ThreadFrom] points to in a body: a text, a number or a truth value.
+// Common returns the string, number or boolean that [Spec.ThreadFrom] points to in a body.
 func (s *Spec) Common(body []byte) (string, error) {
 	at := json.RawMessage(bytes.TrimSpace(body))
 	for part := range strings.SplitSeq(s.ThreadFrom[1:], "/") {

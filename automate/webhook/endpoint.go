@@ -13,28 +13,30 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Endpoint is the wish of a tenant to be told about its runs, those that there will be. ID is unique among the endpoints of the tenant.
+// Endpoint is a tenant's subscription to its future runs. ID is unique among the endpoints of the tenant.
 //
-// A process that holds an endpoint follows the log of changes and makes a [Hook] for each run that the endpoint selects, whose [State.Endpoint] names it.
+// The process that holds the endpoint's lease follows the changelog and creates a [Hook] for each run that the endpoint selects.
+// [State.Endpoint] of the hook names the endpoint.
 type Endpoint struct {
 	Tenant   string
 	ID       string
-	Revision int64 // counts the changes, from 1; 0 if the endpoint is not stored
-	// Due is when a process may take the endpoint, in whole milliseconds: that of its holder has ended then. The zero time means never: it is paused.
+	Revision int64 // increases with every change, from 1; 0 if the endpoint is not stored
+	// Due is when the current lease expires and another process may take the endpoint, in whole milliseconds. The zero time means never:
+	// the endpoint is paused.
 	Due   time.Time
 	Spec  EndpointSpec
 	State EndpointState
 }
 
-// EndpointSpec is what the owner of an endpoint writes.
+// EndpointSpec is the part of an endpoint that its owner sets.
 type EndpointSpec struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitempty"`
-	// Events selects what is told of a run; none means everything.
+	// Events lists the events to deliver; empty means all.
 	Events []Event `json:"events,omitempty"`
-	// Agents selects runs by their agent; none means all.
+	// Agents selects runs by agent ID; empty means all agents.
 	Agents []string `json:"agents,omitempty"`
-	// Children includes runs that other runs have started.
+	// Children also selects runs started by other runs.
 	Children bool `json:"children,omitempty"`
 	Paused   bool `json:"paused,omitempty"`
 }
@@ -52,27 +54,27 @@ const (
 // Events lists all events.
 var Events = []Event{RunStarted, RunWaiting, RunResumed, RunFinished}
 
-// EndpointState is how far an endpoint has come.
+// EndpointState is the progress of an endpoint and its signing secrets.
 type EndpointState struct {
-	Seed string `json:"seed,omitempty"` // distinguishes the hooks of the endpoint from those of an earlier one with its id
+	Seed string `json:"seed,omitempty"` // distinguishes the endpoint's hooks from hooks of a deleted endpoint with the same ID
 
-	// Secret is what signs messages, and Former what signed them before and signs them too until FormerUntil. Both are encrypted.
+	// Secret signs messages. After a rotation, Former is the previous secret, which also signs them until FormerUntil. Both are encrypted.
 	Secret      []byte    `json:"secret"`
 	Former      []byte    `json:"former,omitempty"`
 	FormerUntil time.Time `json:"former_until,omitzero"`
 
-	// Edits counts the changes of the endpoint that are not about how far it has come.
+	// Edits counts the changes made by clients, without those that record progress.
 	Edits int64 `json:"edits,omitempty"`
 
-	After  int64  `json:"after"` // position in the log of changes up to which hooks were made
+	After  int64  `json:"after"` // position in the changelog up to which hooks were created
 	Check  int64  `json:"check"`
 	Holder string `json:"holder,omitempty"`
-	Paused string `json:"paused,omitempty"` // why the sender has paused it
-	// Lost says since when, and why, changes may have been lost: the log did not have the position any more.
+	Paused string `json:"paused,omitempty"` // why the sender paused the endpoint
+	// Lost says since when and why changes may have been missed: the changelog no longer had the endpoint's position.
 	Lost string `json:"lost,omitempty"`
 }
 
-// Normalize checks a spec. Errors name the field. The URL is checked where it is used.
+// Normalize validates the spec, except for the URL, which is checked on use. Errors name the field.
 func (s *EndpointSpec) Normalize() error {
 	for i, e := range s.Events {
 		if !slices.Contains(Events, e) {
@@ -88,29 +90,30 @@ func (s *EndpointSpec) Normalize() error {
 	return nil
 }
 
-// Wants reports whether an event of a run is told.
+// Wants reports whether the endpoint subscribes to an event.
 func (s *EndpointSpec) Wants(e Event) bool { return len(s.Events) == 0 || slices.Contains(s.Events, e) }
 
-// Selects reports whether a run is told about.
+// Selects reports whether the endpoint subscribes to a run.
 func (s *EndpointSpec) Selects(run *awaken.Run) bool {
 	return (s.Children || run.ParentRunID == "") && (len(s.Agents) == 0 || slices.Contains(s.Agents, cmp.Or(run.FirstAgentID, run.AgentID)))
 }
 
-// EndpointStore keeps endpoints, for all tenants. Implementations are safe for concurrent use. The package automate/webhook/webhooktest tests them.
+// EndpointStore stores the endpoints of all tenants. Implementations are safe for concurrent use; package automate/webhook/webhooktest
+// tests them.
 type EndpointStore interface {
 	// Endpoint returns an endpoint, or an error that is awaken.ErrNotFound.
 	Endpoint(ctx context.Context, tenant, id string) (*Endpoint, error)
-	// Endpoints returns those of a tenant whose id is greater than after, by id, at most limit.
+	// Endpoints returns at most limit endpoints of a tenant with IDs greater than after, ordered by ID.
 	Endpoints(ctx context.Context, tenant, after string, limit int) ([]*Endpoint, error)
-	// Free returns those of all tenants that a process may take, at most limit, and if there are any the time of the store.
+	// Free returns at most limit endpoints, of all tenants, that a process may take and, if there are any, the store's time.
 	Free(ctx context.Context, limit int) ([]*Endpoint, time.Time, error)
-	// SwapEndpoint stores e with the next revision if the stored endpoint has e.Revision; one that does not exist has 0. It reports whether it did.
+	// SwapEndpoint stores e under the next revision if the stored revision is e.Revision (0 if there is none), and reports whether it did.
 	SwapEndpoint(ctx context.Context, e *Endpoint) (bool, error)
-	// DropEndpoint removes an endpoint, and reports whether it existed.
+	// DropEndpoint deletes an endpoint and reports whether it existed.
 	DropEndpoint(ctx context.Context, tenant, id string) (bool, error)
 }
 
-// MemoryEndpoints is an [EndpointStore] in the memory of a process.
+// MemoryEndpoints is an [EndpointStore] in memory.
 type MemoryEndpoints struct {
 	mu  sync.Mutex
 	all map[[2]string][]byte // tenant, id: an Endpoint as JSON, so that no caller shares it

@@ -6,41 +6,41 @@ import (
 	"time"
 )
 
-// Hook is the wish to be told about a run. ID is unique among the hooks of the run.
+// Hook is a receiver's subscription to one run. ID is unique among the hooks of the run.
 type Hook struct {
 	Tenant   string
 	RunID    string
 	ID       string
-	Revision int64 // counts the changes, from 1; 0 if the hook is not stored
-	// Wait is how long the hook rests before a sender may take it, if it is positive, and for good if it is negative. The store counts
-	// from when the hook is stored.
+	Revision int64 // increases with every change, from 1; 0 if the hook is not stored
+	// Wait is how long after the hook is stored a sender may take it. Negative means never.
 	Wait time.Duration
 
 	State
 }
 
-// State is what a store keeps of a hook as JSON.
+// State is the part of a hook that stores keep as JSON.
 type State struct {
-	Kind   string `json:"kind"` // says what the messages are
+	Kind   string `json:"kind"` // the format of the messages
 	Target Target `json:"target,omitzero"`
-	// Endpoint is the id of the endpoint that the hook was made for, which has the target; and Events are those that it had selected then.
+	// Endpoint is the ID of the endpoint that the hook was created for, which has the target. Events are the events that the endpoint had
+	// selected at that time.
 	Endpoint string  `json:"endpoint,omitempty"`
 	Events   []Event `json:"events,omitempty"`
 
 	Sent     int       `json:"sent"`             // how many messages the receiver has accepted
-	Holder   string    `json:"holder,omitempty"` // the sender that delivers
+	Holder   string    `json:"holder,omitempty"` // the sender that holds the lease
 	Failures int       `json:"failures,omitempty"`
 	Failing  time.Time `json:"failing,omitzero"` // since when
-	Idle     int       `json:"idle,omitempty"`   // how often in a row there was nothing to send
-	// Ended says why nothing more is sent: Delivered, or what went wrong. It is "" while the hook is in use.
+	Idle     int       `json:"idle,omitempty"`   // how many times in a row there was nothing to send
+	// Ended says why delivery has stopped: Delivered, or the error. It is "" while the hook is active.
 	Ended    string    `json:"ended,omitempty"`
-	Attempts []Attempt `json:"attempts,omitempty"` // the latest ones, the newest last
+	Attempts []Attempt `json:"attempts,omitempty"` // the latest, newest last
 }
 
-// Delivered is why a hook has ended if the run is over and the receiver has accepted everything.
+// Delivered is [State.Ended] of a hook whose run has finished and whose receiver has accepted all messages.
 const Delivered = "delivered"
 
-// Target is where messages are sent.
+// Target is the receiver of messages.
 type Target struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"` // sent with every request
@@ -49,7 +49,7 @@ type Target struct {
 	Sealed  []byte            `json:"sealed,omitempty"`  // Headers and Secret, encrypted, in place of them
 }
 
-// Attempt is one attempt to deliver a message.
+// Attempt records one attempt to deliver a message.
 type Attempt struct {
 	Message int       `json:"message"` // its number, counted from 1
 	At      time.Time `json:"at"`
@@ -58,10 +58,10 @@ type Attempt struct {
 	Error   string    `json:"error,omitempty"`  // "" if the receiver has accepted the message
 }
 
-// keptAttempts is how many attempts a hook keeps.
+// keptAttempts is the number of attempts that a hook keeps.
 const keptAttempts = 20
 
-// Record adds an attempt, and counts what it has delivered.
+// Record appends an attempt and, if it succeeded, counts the message as sent.
 func (h *Hook) Record(a Attempt) {
 	if h.Attempts = append(h.Attempts, a); len(h.Attempts) > keptAttempts {
 		h.Attempts = append([]Attempt(nil), h.Attempts[len(h.Attempts)-keptAttempts:]...)
@@ -75,10 +75,10 @@ func (h *Hook) Record(a Attempt) {
 	}
 }
 
-// MessageID is the id of a message, the same for every attempt to deliver it.
+// MessageID returns the ID of message n. Every attempt to deliver the message has the same ID.
 func (h *Hook) MessageID(n int) string { return fmt.Sprintf("%s.%s.%d", h.RunID, h.ID, n) }
 
-// Shown returns the URL without what may be secret in it: its query.
+// Shown returns the URL without its query, which may contain secrets.
 func (t *Target) Shown() string {
 	shown, _, _ := strings.Cut(t.URL, "?")
 	return shown

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// The headers of a signed message, by the rules of Standard Webhooks.
+// The headers of a message, as defined by Standard Webhooks.
 const (
 	IDHeader        = "Webhook-Id"
 	TimeHeader      = "Webhook-Timestamp"
 	SignatureHeader = "Webhook-Signature"
 )
 
-// NewSecret returns a secret that signs messages.
+// NewSecret returns a random signing secret.
 func NewSecret() string {
 	var key [24]byte
 	_, _ = rand.Read(key[:]) // never fails
 	return "whsec_" + base64.StdEncoding.EncodeToString(key[:])
 }
 
-// Key returns the bytes of a secret. One that begins with whsec_ is base64.
+// Key returns the key bytes of a secret. If the secret begins with whsec_, the rest is base64.
 func Key(secret string) []byte {
 	if text, ok := strings.CutPrefix(secret, "whsec_"); ok {
 		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
@@ -36,7 +36,7 @@ func Key(secret string) []byte {
 	return []byte(secret)
 }
 
-// Sign returns the signature of a message. Seconds is when it was sent, as in its header.
+// Sign returns the signature of a message. Seconds is the value of its timestamp header.
 func Sign(secret, id, seconds string, body []byte) string {
 	mac := hmac.New(sha256.New, Key(secret))
 	fmt.Fprintf(mac, "%s.%s.", id, seconds)
@@ -44,13 +44,14 @@ func Sign(secret, id, seconds string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Tolerance is how far the time of a message may be from now.
+// Tolerance is the greatest accepted difference between a message's timestamp and now.
 const Tolerance = 5 * time.Minute
 
-// ErrSignature says that a message is not signed with a secret, or not now.
+// ErrSignature reports that no accepted secret signed the message, or that its timestamp is outside [Tolerance].
 var ErrSignature = errors.New("the signature is wrong")
 
-// Verify checks that a message, which has these headers, was signed with one of the secrets, at most [Tolerance] ago, and returns its id. Errors are [ErrSignature].
+// Verify checks that one of the secrets signed the message and that its timestamp is within [Tolerance] of now, and returns the message ID.
+// Errors are [ErrSignature].
 func Verify(header func(name string) string, body []byte, now time.Time, secrets ...string) (id string, err error) {
 	id, seconds := header(IDHeader), header(TimeHeader)
 	if id == "" || seconds == "" || header(SignatureHeader) == "" {

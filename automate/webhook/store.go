@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Store keeps hooks, for all tenants. Implementations are safe for concurrent use. The package automate/webhook/webhooktest tests them.
+// Store stores the hooks of all tenants. Implementations are safe for concurrent use; package automate/webhook/webhooktest tests them.
 type Store interface {
-	// Hooks returns the hooks that q selects: those that are due by the time that they are due, others by run and id.
+	// Hooks returns the hooks that q selects, ordered by due time if q.Due is set, otherwise by run and ID.
 	Hooks(ctx context.Context, q Query) ([]*Hook, error)
-	// SwapHook stores h with the next revision if the stored hook has h.Revision; one that does not exist has 0. It reports whether
-	// it did: otherwise another process was faster.
+	// SwapHook stores h under the next revision if the stored revision is h.Revision (0 if there is none). It reports whether it did; if
+	// not, another process changed the hook first.
 	SwapHook(ctx context.Context, h *Hook) (bool, error)
-	// DropHook removes a hook. It is no error if it does not exist.
+	// DropHook deletes a hook. Deleting a hook that does not exist is not an error.
 	DropHook(ctx context.Context, tenant, runID, id string) error
-	// ForgetHooks removes the hooks that rest for good and were last stored at least that long ago.
+	// ForgetHooks deletes the hooks with a negative Wait that were last stored at least unused ago.
 	ForgetHooks(ctx context.Context, unused time.Duration) error
 }
 
-// Query selects hooks: those of all tenants that are due, or those of a tenant.
+// Query selects hooks: all tenants' due hooks, or the hooks of one tenant.
 type Query struct {
 	Due    bool
 	Tenant string // unless Due
 	RunID  string // "" means all of the tenant
 	ID     string // "" means all of the run
-	// Latest selects the latest runs with a hook ID, by their ids, the greatest first; Before those with lesser ids than this, unless it is "".
+	// Latest selects the hooks with this ID, ordered by run ID, the greatest first. Before, unless "", selects run IDs less than it.
 	Latest bool
 	Before string
 	Limit  int // 0 means all
 }
 
-// Memory is a [Store] in the memory of a process.
+// Memory is a [Store] in memory.
 type Memory struct {
 	mu    sync.Mutex
 	hooks map[[3]string]*kept // tenant, run, id

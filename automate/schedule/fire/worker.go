@@ -16,16 +16,17 @@ import (
 
 // Runs starts runs.
 type Runs interface {
-	// Start starts the run that a schedule describes, with the ids of its State.Pending, and returns the id of its thread: the one that the description names, or
-	// that of State.Pending. It has no effect if the run exists. An error that is [ErrRefused] says that trying again is of no use.
+	// Start starts the run that a schedule describes, with the IDs of its State.Pending, and returns the ID of its thread: the thread named
+	// by the description or, without one, by State.Pending. It has no effect if the run exists. If the error is [ErrRefused], trying again
+	// is useless.
 	Start(ctx context.Context, s *schedule.Schedule) (threadID string, err error)
-	// Active reports whether a run exists that has not ended.
+	// Active reports whether a run exists and has not ended.
 	Active(ctx context.Context, tenant, runID string) (bool, error)
-	// Cancel cancels a run. It is no error if the run has ended.
+	// Cancel cancels a run. Cancelling a run that has ended is not an error.
 	Cancel(ctx context.Context, tenant, runID string) error
 }
 
-// ErrRefused says that a run is not accepted.
+// ErrRefused reports that the server refuses a run.
 var ErrRefused = errors.New("the run was refused")
 
 // Config configures a Worker.
@@ -34,9 +35,9 @@ type Config struct {
 	Runs  Runs
 
 	Poll  time.Duration // how often to look for schedules that are due; default 1 second
-	Lease time.Duration // how long a process has to start a run before another one does; default 30 seconds
-	Await time.Duration // how often to look whether the run has ended that a start waits for; default 5 seconds
-	// Parallel is how many schedules are served at once; default 8.
+	Lease time.Duration // how long a process may take to start a run before another one does; default 30 seconds
+	Await time.Duration // how often to check the run that a pending start waits for; default 5 seconds
+	// Parallel is the maximum number of schedules processed at once; default 8.
 	Parallel int
 
 	Logger *slog.Logger // nil discards
@@ -61,10 +62,10 @@ func New(cfg Config) (*Worker, error) {
 // Work starts runs until ctx is done.
 func (w *Worker) Work(ctx context.Context) { w.loop.Work(ctx, w.round) }
 
-// atOnce is how many schedules are read at once.
+// atOnce is the number of schedules read per query.
 const atOnce = 100
 
-// round serves the schedules that are due. It reports whether there may be more.
+// round processes the due schedules and reports whether there may be more.
 func (w *Worker) round(ctx context.Context) (more bool) {
 	schedules, now, err := w.cfg.Store.Due(ctx, atOnce)
 	w.warn(ctx, nil, "cannot look for schedules that are due", err)
@@ -82,7 +83,7 @@ func (w *Worker) round(ctx context.Context) (more bool) {
 	return len(schedules) == atOnce
 }
 
-// warn logs an error, unless this process is told to stop.
+// warn logs an error, unless ctx is done.
 func (w *Worker) warn(ctx context.Context, s *schedule.Schedule, what string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -94,7 +95,7 @@ func (w *Worker) warn(ctx context.Context, s *schedule.Schedule, what string, er
 	log.Warn(what, "error", err)
 }
 
-// serve decides what becomes of the times of a schedule that have come, and does it, one after the other.
+// serve decides the outcomes of a schedule's times up to now and carries them out in order.
 func (w *Worker) serve(ctx context.Context, s *schedule.Schedule, c due.Clock) {
 	for !s.Due.IsZero() && !s.Due.After(c.Now()) {
 		log, err := s.Decide(c.Now(), func(runID string) (bool, error) { return w.cfg.Runs.Active(ctx, s.Tenant, runID) })
@@ -114,7 +115,7 @@ func (w *Worker) serve(ctx context.Context, s *schedule.Schedule, c due.Clock) {
 	}
 }
 
-// start starts the run that was decided, and writes down what became of it.
+// start starts the pending run and records the outcome.
 func (w *Worker) start(ctx context.Context, s *schedule.Schedule, c due.Clock) *schedule.Firing {
 	p := s.State.Pending
 	if p.Waiting != "" {
@@ -133,7 +134,7 @@ func (w *Worker) start(ctx context.Context, s *schedule.Schedule, c due.Clock) *
 	case err == nil:
 		p.ThreadID = threadID
 		f = s.Finish(c.Now(), schedule.Started, "")
-	case ctx.Err() != nil: // another process does it
+	case ctx.Err() != nil: // another process will
 		return nil
 	case errors.Is(err, ErrRefused):
 		f = s.Finish(c.Now(), schedule.Refused, err.Error())
@@ -162,8 +163,8 @@ func (w *Worker) try(ctx context.Context, s *schedule.Schedule) (threadID string
 	return w.cfg.Runs.Start(ctx, s)
 }
 
-// swap stores a schedule. It reports false if another process has changed it meanwhile, or if it failed: then another process, or this one later, finds
-// the schedule as it was.
+// swap stores a schedule. It reports false if another process has changed the schedule, or if storing failed: then the schedule is
+// unchanged and stays due.
 func (w *Worker) swap(ctx context.Context, s *schedule.Schedule, log ...schedule.Firing) bool {
 	done, err := w.cfg.Store.Swap(ctx, s, log...)
 	w.warn(ctx, s, "cannot store a schedule", err)
@@ -173,7 +174,7 @@ func (w *Worker) swap(ctx context.Context, s *schedule.Schedule, log ...schedule
 	return done && err == nil
 }
 
-// Now starts a run of a schedule now, whatever its times, and although it is paused or the run before has not ended. It returns what became of it.
+// Now starts a run of a schedule immediately, even if the schedule is paused or the previous run has not ended, and returns its log entry.
 // If a start is in progress, or the schedule is being changed, the error is awaken.ErrConflict.
 func (w *Worker) Now(ctx context.Context, tenant, id string) (*schedule.Firing, error) {
 	s, err := w.cfg.Store.Schedule(ctx, tenant, id)

@@ -6,8 +6,8 @@ import (
 	"github.com/awaken-go/awaken/automate/webhook"
 )
 
-// broken counts the failures of receivers, so that one that is down is logged once, and once more when it is back: not for every run and
-// attempt. The zero value is ready to use.
+// broken counts the failures of receivers, so that the sender logs once when a receiver goes down and once when it is back, not for every
+// run and attempt. The zero value is ready to use.
 type broken struct {
 	mu       sync.Mutex
 	failures map[string]int // by URL
@@ -31,7 +31,7 @@ func (b *broken) fail(t *webhook.Target) bool {
 	return n == 0
 }
 
-// mend forgets a receiver that has accepted a message, and returns how often it had failed.
+// mend forgets a receiver that has accepted a message and returns its number of failures.
 func (b *broken) mend(t *webhook.Target) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

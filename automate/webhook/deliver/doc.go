@@ -1,23 +1,24 @@
-// Package deliver sends webhooks: HTTP requests about runs to the addresses that clients subscribe.
+// Package deliver sends webhooks: HTTP requests about runs to the URLs that clients subscribe.
 //
 //	sender, err := deliver.New(deliver.Config{Store: db.Hooks(), Mailbox: box, Kinds: map[string]deliver.Kind{"a2a": a2a.Push}})
 //	…
-//	err = sender.Set(ctx, &webhook.Hook{RunID: runID, ID: "1", State: webhook.State{Kind: "a2a", Target: webhook.Target{URL: "https://example.com/told"}}})
+//	target := webhook.Target{URL: "https://example.com/events"}
+//	err = sender.Set(ctx, &webhook.Hook{RunID: runID, ID: "1", State: webhook.State{Kind: "a2a", Target: target}})
 //	…
 //	sender.Work(ctx) // in every process
 //
-// A [webhook.Hook] says who is told about a run, and how far that has come. The outbox is the log of the run: what a receiver is
-// told is a function of the run's record and its committed entries ([Kind.Messages]), so nothing is written when something happens, and
-// nothing can be lost between a commit and its delivery. A hook only counts the messages that its receiver has accepted.
+// A [webhook.Hook] names the receiver and counts the messages that it has accepted. The run's log is the outbox: messages are a function of
+// the run's record and its committed entries ([Kind.Messages]). Nothing is written when an event happens, so no message can be lost between
+// a commit and its delivery.
 //
-// Any process may deliver. The one that takes a hook keeps it for a while (a lease, renewed with each step), and delivers its messages one
-// after the other: a receiver gets the next one when it has accepted the one before. A message that was sent may be sent again if its process
-// dies before it is counted; it then has the same id.
+// Any process may deliver. A process takes a hook by a lease, which it renews with each step, and delivers the messages in order: it sends
+// a message only after the receiver has accepted the previous one. If the process dies before it counts a message, the next process sends
+// the message again with the same ID.
 //
-// A delivery that fails is repeated with growing pauses, until the receiver has refused everything for [Config.GiveUp]. A receiver that
-// answers 410 is not asked again. The last attempts are kept with the hook (field Attempts). A host that does
-// not answer gets few requests at once, so that it does not delay what others are told.
+// The sender retries a failed delivery with exponential backoff until the receiver has refused everything for [Config.GiveUp]. A response
+// of 410 ends the subscription. The hook keeps the latest attempts in field Attempts. A slow host gets only a few concurrent requests, so
+// that it does not delay deliveries to other receivers.
 //
-// Requests go to public addresses only, unless others are allowed (Config.Allow); redirects are not followed. They have the headers of Standard
+// Requests go only to public addresses, unless [Config.Allow] lists others, and do not follow redirects. They carry the headers of Standard
 // Webhooks: webhook-id, webhook-timestamp and, if the hook has a secret, webhook-signature.
 package deliver

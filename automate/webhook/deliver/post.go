@@ -19,11 +19,10 @@ import (
 	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
-// MaxURL is the greatest length of a URL.
+// MaxURL is the maximum length of a URL.
 const MaxURL = 2048
 
-// CheckURL reports what is wrong with the URL of a hook: nothing must be sent to it. An address that a name stands for is checked with every
-// delivery.
+// CheckURL returns an error if a hook must not have this URL. The addresses of a host name are checked with every delivery.
 func (s *Sender) CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
@@ -59,10 +58,10 @@ func (s *Sender) CheckURL(raw string) error {
 	return nil
 }
 
-// outcome is what became of an attempt.
+// outcome is the result of an attempt.
 type outcome struct {
 	webhook.Attempt
-	pause time.Duration // that the receiver asks for; 0 if it does not
+	pause time.Duration // requested by the receiver, or 0
 }
 
 // post sends a message.
@@ -126,7 +125,7 @@ func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at 
 	return resp.StatusCode, pauseOf(resp, at), nil
 }
 
-// pauseOf returns how long the receiver asks not to be told: Retry-After, in seconds or as a time, if it has too much to do.
+// pauseOf returns the pause that an overloaded receiver asks for with Retry-After, in seconds or as a time.
 func pauseOf(resp *http.Response, now time.Time) time.Duration {
 	text := resp.Header.Get("Retry-After")
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable || text == "" {

@@ -17,13 +17,13 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 )
 
-// Sealer encrypts secrets. The name says where a secret belongs: it must not open under another.
+// Sealer encrypts secrets. The name binds a secret to its place: a secret sealed under one name must not open under another.
 type Sealer interface {
 	Seal(name string, plain []byte) ([]byte, error)
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// ErrSeal says that the secret of an endpoint, or of a hook, cannot be encrypted, so that it is not stored.
+// ErrSeal reports that the secret of an endpoint or a hook could not be encrypted and was not stored.
 var ErrSeal = errors.New("the secret of the endpoint cannot be encrypted")
 
 // RouterConfig configures a Router.
@@ -33,16 +33,17 @@ type RouterConfig struct {
 	Changes   changelog.Store
 	Sealer    Sealer
 
-	Poll  time.Duration // how often to look for endpoints that no process holds; default 2 seconds
-	Lease time.Duration // how long a process holds an endpoint without a sign of life; default 30 seconds
+	Poll  time.Duration // how often to look for endpoints without a lease; default 2 seconds
+	Lease time.Duration // of a process on an endpoint; default 30 seconds
 
 	Logger *slog.Logger // nil discards
 }
 
-// Router makes hooks for the runs of endpoints. It is safe for concurrent use.
+// Router creates hooks for the runs that endpoints select. It is safe for concurrent use.
 //
-// An endpoint is held by one process at a time, which follows the log of changes of its tenant and stores how far it has come. After it dies, another
-// process continues there: a hook that exists is not made again, so each run has one hook for each endpoint that selects it.
+// One process at a time holds the lease on an endpoint. It follows the changelog of the tenant and stores its position. If the process
+// dies, another one continues from that position. Creating a hook is idempotent, so each run has one hook for each endpoint that selects
+// it.
 type Router struct {
 	cfg  RouterConfig
 	feed *changelog.Feed
@@ -53,7 +54,7 @@ type Router struct {
 	sender *Sender
 }
 
-// NewRouter returns a router. It has no sender yet: see [Router.Use].
+// NewRouter returns a router without a sender; see [Router.Use].
 func NewRouter(cfg RouterConfig) (*Router, error) {
 	if cfg.Endpoints == nil || cfg.Hooks == nil || cfg.Changes == nil || cfg.Sealer == nil {
 		return nil, errors.New("deliver: Endpoints, Hooks, Changes or Sealer of RouterConfig is nil")
@@ -76,7 +77,7 @@ func (r *Router) Sender() *Sender {
 	return r.sender
 }
 
-// HookID is the id of the hooks that are made for an endpoint.
+// HookID returns the ID of the hooks that the router creates for an endpoint.
 func HookID(e *webhook.Endpoint) string {
 	if e.State.Seed == "" { // of the version before
 		return "endpoint." + e.ID
@@ -84,13 +85,13 @@ func HookID(e *webhook.Endpoint) string {
 	return "endpoint." + e.ID + "." + e.State.Seed
 }
 
-// secretName says where the secret of an endpoint belongs.
+// secretName returns the name that the secret of an endpoint is sealed under.
 func secretName(e *webhook.Endpoint) string {
 	return fmt.Sprintf("webhook endpoint %q %q", e.Tenant, e.ID)
 }
 
-// Add stores a new endpoint, which is told of what happens from now on, and returns the secret that signs its messages. The error is awaken.ErrConflict if there is one with
-// that id.
+// Add stores a new endpoint, which receives events from now on, and returns its signing secret. The error is awaken.ErrConflict if the ID
+// is in use.
 func (r *Router) Add(ctx context.Context, e *webhook.Endpoint) (awaken.Secret, error) {
 	end, err := r.cfg.Changes.Horizon(ctx)
 	if err != nil {
@@ -125,7 +126,8 @@ func (r *Router) newSecret(e *webhook.Endpoint) (awaken.Secret, error) {
 	return awaken.NewSecret(secret), nil
 }
 
-// Change changes an endpoint. Change is called again if another process changes it meanwhile. One that was paused is told of runs that change from now on.
+// Change updates an endpoint. It calls change again if another process updates the endpoint concurrently. An endpoint that was paused
+// receives the events of runs that change from now on.
 func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *webhook.Endpoint) error) (*webhook.Endpoint, error) {
 	for range 20 {
 		e, err := r.cfg.Endpoints.Endpoint(ctx, tenant, id)
@@ -143,7 +145,7 @@ func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *w
 			e.State.Check = 0
 		}
 		e.State.Edits++
-		e.State.Holder = "" // another look at what is selected
+		e.State.Holder = "" // the selection may have changed
 		rouse(e)
 		if done, err := r.cfg.Endpoints.SwapEndpoint(ctx, e); err != nil {
 			return nil, err
@@ -163,10 +165,10 @@ func rouse(e *webhook.Endpoint) {
 	}
 }
 
-// former is how long messages are signed with the secret before, too, after it was replaced.
+// former is how long a replaced secret continues to sign messages.
 const former = 24 * time.Hour
 
-// Rotate replaces the secret of an endpoint and returns the new one. Messages are signed with both for 24 hours.
+// Rotate replaces the secret of an endpoint and returns the new one. For 24 hours, both secrets sign messages.
 func (r *Router) Rotate(ctx context.Context, tenant, id string) (secret awaken.Secret, e *webhook.Endpoint, err error) {
 	e, err = r.Change(ctx, tenant, id, func(e *webhook.Endpoint) (err error) {
 		e.State.Former, e.State.FormerUntil = e.State.Secret, time.Now().Add(former).UTC()
@@ -190,7 +192,7 @@ func (r *Router) Target(ctx context.Context, h *webhook.Hook) (*webhook.Target, 
 	return r.TargetOf(e)
 }
 
-// TargetOf returns the target of an endpoint, with its secrets, although it may be paused.
+// TargetOf returns the target of an endpoint with its secrets, even if the endpoint is paused.
 func (r *Router) TargetOf(e *webhook.Endpoint) (*webhook.Target, error) {
 	secret, err := r.cfg.Sealer.Open(secretName(e), e.State.Secret)
 	if err != nil {
@@ -207,7 +209,7 @@ func (r *Router) TargetOf(e *webhook.Endpoint) (*webhook.Target, error) {
 	return to, nil
 }
 
-// Gone implements [Endpoints]: it pauses the endpoint, unless it has another receiver by now.
+// Gone implements [Endpoints]. It pauses the endpoint, unless its URL has changed.
 func (r *Router) Gone(ctx context.Context, h *webhook.Hook, url string) error {
 	_, err := r.Change(ctx, h.Tenant, h.Endpoint, func(e *webhook.Endpoint) error {
 		if HookID(e) != h.ID || e.Spec.URL != url {
@@ -222,7 +224,7 @@ func (r *Router) Gone(ctx context.Context, h *webhook.Hook, url string) error {
 	return err
 }
 
-// Work makes hooks until ctx is done.
+// Work creates hooks until ctx is done.
 func (r *Router) Work(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -240,7 +242,7 @@ func (r *Router) Work(ctx context.Context) {
 	})
 }
 
-// freeAtOnce is how many endpoints are read at once.
+// freeAtOnce is the number of endpoints read per query.
 const freeAtOnce = 100
 
 func (r *Router) warn(ctx context.Context, what string, err error) {
@@ -249,7 +251,7 @@ func (r *Router) warn(ctx context.Context, what string, err error) {
 	}
 }
 
-// follower follows the log of changes for an endpoint that this process holds.
+// follower follows the changelog for an endpoint that this process holds.
 type follower struct {
 	r     *Router
 	e     *webhook.Endpoint
@@ -257,7 +259,7 @@ type follower struct {
 	kept  time.Time
 }
 
-// keep holds the endpoint for another lease, and stores how far it has come. It reports false if another process has changed the endpoint.
+// keep renews the lease and stores the position. It reports false if another process has changed the endpoint.
 func (f *follower) keep(ctx context.Context) bool {
 	f.kept = time.Now()
 	f.e.Due = f.clock.Now().Add(f.r.cfg.Lease)
@@ -269,7 +271,7 @@ func (f *follower) keep(ctx context.Context) bool {
 	return done && err == nil
 }
 
-// follow makes hooks until the endpoint is changed or ctx is done. Then another process may continue at once.
+// follow creates hooks until the endpoint is changed or ctx is done. If ctx is done, it releases the endpoint.
 func (f *follower) follow(ctx context.Context) {
 	defer func() {
 		if ctx.Err() != nil {
@@ -310,7 +312,8 @@ func (f *follower) follow(ctx context.Context) {
 	}
 }
 
-// open opens the log where the endpoint is. If it does not have that place any more, it begins at its end, and the endpoint says so.
+// open opens the changelog at the endpoint's position. If the changelog no longer has the position, open starts at its end and records the
+// loss in the endpoint.
 func (f *follower) open(ctx context.Context) (*changelog.Reader, error) {
 	s := &f.e.State
 	reader, err := f.r.feed.Follow(ctx, f.e.Tenant, changelog.Position{Pos: s.After, Check: s.Check})
@@ -322,10 +325,10 @@ func (f *follower) open(ctx context.Context) (*changelog.Reader, error) {
 	return f.r.feed.Follow(ctx, f.e.Tenant, changelog.Now)
 }
 
-// errChanged says that an endpoint was changed, so that another follower continues with what it is now.
+// errChanged reports that the endpoint was changed; another follower continues with its new state.
 var errChanged = errors.New("the endpoint was changed")
 
-// tell makes the hook for a run that has changed, or wakes it.
+// tell creates the hook for a run that has changed, or wakes the existing one.
 func (f *follower) tell(ctx context.Context, c *changelog.Change) error {
 	if c.Kind != changelog.Run || c.Run == nil || !f.e.Spec.Selects(c.Run) {
 		return nil
@@ -364,7 +367,7 @@ type TestEvent struct {
 	Data      map[string]string `json:"data"`
 }
 
-// Test sends a test message to an endpoint, once, and returns the attempt.
+// Test sends a test message to an endpoint, without retries, and returns the attempt.
 func (r *Router) Test(ctx context.Context, tenant, id string) (*webhook.Attempt, error) {
 	e, err := r.cfg.Endpoints.Endpoint(ctx, tenant, id)
 	if err != nil {

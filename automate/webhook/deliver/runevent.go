@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// RunKind is the kind of the hooks that were made for endpoints, and RunEvents makes their messages.
+// RunKind is the [webhook.State] kind of hooks that were created for endpoints. Their messages are RunEvents.
 const RunKind = "run"
 
 var RunEvents = Kind{ContentType: "application/json", Messages: runMessages, GiveUp: 3 * 24 * time.Hour}
@@ -24,18 +24,18 @@ type RunEvent struct {
 	Data      RunData       `json:"data"`
 }
 
-// RunData is what an endpoint is told of a run.
+// RunData describes a run in a [RunEvent].
 type RunData struct {
 	RunID       string           `json:"run_id"`
 	ThreadID    string           `json:"thread_id"`
-	AgentID     string           `json:"agent_id"` // the agent that it started with
+	AgentID     string           `json:"agent_id"` // the agent that the run started with
 	UserID      string           `json:"user_id,omitempty"`
 	ParentRunID string           `json:"parent_run_id,omitempty"`
 	Status      awaken.RunStatus `json:"status"`
-	// Termination says why a run has finished, and Waiting what it waits for.
+	// Termination says why a finished run has ended, and Waiting what a waiting run waits for.
 	Termination *awaken.Termination `json:"termination,omitempty"`
 	Waiting     *awaken.Waiting     `json:"waiting,omitempty"`
-	// Response is the last answer, of a run that waits or has finished. Truncated says that it is only the beginning.
+	// Response is the last answer of a run that waits or has finished. If Truncated is set, it is only the beginning of the answer.
 	Response  string          `json:"response,omitempty"`
 	Truncated bool            `json:"truncated,omitempty"`
 	Output    json.RawMessage `json:"structured_output,omitempty"`
@@ -43,10 +43,10 @@ type RunData struct {
 	CostUSD   float64         `json:"cost_usd,omitempty"`
 }
 
-// maxResponse is how many bytes of an answer a message has.
+// maxResponse is the maximum size of Response, in bytes.
 const maxResponse = 64 << 10
 
-// runMessages returns what an endpoint is told of a run.
+// runMessages returns the messages about a run for an endpoint.
 func runMessages(h *webhook.Hook, run *awaken.Run, entries []awaken.Entry) (out [][]byte, err error) {
 	base := RunData{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: cmp.Or(run.FirstAgentID, run.AgentID), UserID: run.UserID, ParentRunID: run.ParentRunID}
 	add := func(kind webhook.Event, at int64, d RunData) {

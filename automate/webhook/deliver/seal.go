@@ -7,18 +7,18 @@ import (
 	"github.com/awaken-go/awaken/automate/webhook"
 )
 
-// credentials is the part of a target that is stored encrypted: what its requests prove themselves with.
+// credentials is the part of a target that is stored encrypted: the headers and the signing secret of its requests.
 type credentials struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	Secret  string            `json:"secret,omitempty"`
 }
 
-// sealName says where the credentials of a hook belong: they are of no use for another hook or URL.
+// sealName returns the name that the credentials of a hook are sealed under. It binds them to the hook and its URL.
 func sealName(h *webhook.Hook) string {
 	return fmt.Sprintf("webhook hook %q %q %q %q", h.Tenant, h.RunID, h.ID, h.Target.URL)
 }
 
-// seal encrypts the credentials of a hook's target, if it has any that are not. Without a Sealer they stay as they are. Errors are
+// seal encrypts the plaintext credentials of a hook's target, if it has any. Without a Sealer they remain in plain text. Errors are
 // [ErrSeal].
 func (s *Sender) seal(h *webhook.Hook) error {
 	t := &h.Target

@@ -21,25 +21,26 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Kind is one kind of hooks.
+// Kind defines the messages of one kind of hooks.
 type Kind struct {
 	ContentType string
-	// Messages returns everything that the receiver of a hook is told of a run, from its record and its committed entries. The longer the log, the
-	// longer the list: what it had before stays as it is.
+	// Messages returns all messages about a run for the receiver of a hook, computed from the run's record and its committed entries. When
+	// the log grows, messages are only appended: earlier ones do not change.
 	Messages func(h *webhook.Hook, run *awaken.Run, entries []awaken.Entry) ([][]byte, error)
-	// GiveUp is how long a receiver may refuse everything; 0 means that of the sender.
+	// GiveUp overrides [Config.GiveUp] unless it is 0.
 	GiveUp time.Duration
 }
 
-// Endpoints has the targets of hooks that were made for endpoints. A [Router] implements it.
+// Endpoints returns the targets of hooks that were created for endpoints. [Router] implements it.
 type Endpoints interface {
-	// Target returns the target of the endpoint that a hook was made for. The error is awaken.ErrNotFound if it was deleted, and [ErrPaused] if nothing is to be sent to it now.
+	// Target returns the target of the endpoint that a hook was created for. The error is awaken.ErrNotFound if the endpoint was deleted,
+	// and [ErrPaused] if it is paused.
 	Target(ctx context.Context, h *webhook.Hook) (*webhook.Target, error)
-	// Gone says that a receiver of the endpoint wants no more messages.
+	// Gone reports that the receiver at url wants no more messages.
 	Gone(ctx context.Context, h *webhook.Hook, url string) error
 }
 
-// ErrPaused says that nothing is to be sent to an endpoint now.
+// ErrPaused reports that an endpoint is paused and gets no messages.
 var ErrPaused = errors.New("the endpoint is paused")
 
 // Config configures a Sender.
@@ -47,26 +48,26 @@ type Config struct {
 	Store   webhook.Store
 	Mailbox *mailbox.Mailbox // the runs
 	Kinds   map[string]Kind
-	// Endpoints has the targets of hooks that were made for endpoints. Nil means that there are none.
+	// Endpoints returns the targets of hooks that were created for endpoints. If nil, there are no such hooks.
 	Endpoints Endpoints
-	// Sealer encrypts the stored headers and secrets of hooks that were not made for endpoints. Hooks that were stored in
-	// plain text are encrypted when they are next in use. If nil, they are stored in plain text.
+	// Sealer encrypts the stored headers and secrets of hooks that were not created for endpoints. Hooks stored in plain text are encrypted
+	// when a sender next takes them. If nil, hooks are stored in plain text.
 	Sealer Sealer
-	// Allow lists networks that are reached although they are not public, and that receivers may be reached in without TLS.
-	// Receivers are chosen by users: a network that only the program itself may reach does not belong here.
+	// Allow lists networks that receivers may be in although they are not public, also without TLS. Users choose the receivers, so do not
+	// list a network that only the program itself may reach.
 	Allow []netip.Prefix
-	// Client replaces the client, which reaches public addresses and those of Allow.
+	// Client overrides the default HTTP client, which connects only to public addresses and the networks of Allow.
 	Client *http.Client
 
-	Poll     time.Duration // how often to look for hooks that are due when nothing signals it; default 2 seconds
-	Lease    time.Duration // how long a hook is kept without a sign of life; default 40 seconds, and always more than twice Timeout
+	Poll     time.Duration // how often to look for due hooks without a signal; default 2 seconds
+	Lease    time.Duration // of a process on a hook; default 40 seconds, and always more than twice Timeout
 	Timeout  time.Duration // for a receiver to answer; default 15 seconds
 	Retry    time.Duration // before the second attempt; default 1 second. It doubles with every further failure, up to MaxRetry.
 	MaxRetry time.Duration // default 5 minutes
 	GiveUp   time.Duration // how long a receiver may refuse everything; default 24 hours
-	Keep     time.Duration // how long hooks that have ended are kept, with their attempts; default 7 days
-	Hooks    int           // how many hooks are held at once; default 1,000
-	Requests int           // how many requests are made at once; default 64
+	Keep     time.Duration // how long to keep ended hooks and their attempts; default 7 days
+	Hooks    int           // maximum number of hooks held at once; default 1,000
+	Requests int           // maximum number of concurrent requests; default 64
 
 	Logger *slog.Logger // nil discards
 }
@@ -108,11 +109,11 @@ func New(cfg Config) (*Sender, error) {
 		hosts: hosts{few: max(1, cfg.Requests/16), known: map[string]*host{}}}, nil
 }
 
-// errBusy is returned if a hook changes all the time.
+// errBusy is returned if concurrent changes prevent a hook from being stored.
 var errBusy = fmt.Errorf("%w: the hook is being changed", awaken.ErrConflict)
 
-// Set stores a hook. One with the same id gets another target and is used again, if it had ended; what its receiver has accepted is not sent again. A
-// new one begins after the messages that h.Sent says.
+// Set stores a hook. A stored hook with the same ID gets the new target and, if it had ended, becomes active again; messages that its
+// receiver has accepted are not sent again. A new hook skips the first h.Sent messages.
 func (s *Sender) Set(ctx context.Context, h *webhook.Hook) error {
 	for range 10 {
 		next := *h
@@ -137,7 +138,7 @@ func (s *Sender) Set(ctx context.Context, h *webhook.Hook) error {
 	return errBusy
 }
 
-// Of returns the hooks of a run, with their credentials. Those whose credentials cannot be read have none.
+// Of returns the hooks of a run with their credentials. If the credentials of a hook cannot be decrypted, it is returned without them.
 func (s *Sender) Of(ctx context.Context, tenant, runID string) ([]*webhook.Hook, error) {
 	hooks, err := s.stored(ctx, tenant, runID)
 	for _, h := range hooks {
@@ -148,7 +149,7 @@ func (s *Sender) Of(ctx context.Context, tenant, runID string) ([]*webhook.Hook,
 	return hooks, err
 }
 
-// stored returns the hooks of a run as they are stored.
+// stored returns the hooks of a run with encrypted credentials.
 func (s *Sender) stored(ctx context.Context, tenant, runID string) ([]*webhook.Hook, error) {
 	return s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: tenant, RunID: runID})
 }
@@ -158,7 +159,8 @@ func (s *Sender) Remove(ctx context.Context, tenant, runID, id string) error {
 	return s.cfg.Store.DropHook(ctx, tenant, runID, id)
 }
 
-// Wake makes the hooks of a run that rest due: the run is about to continue. Without it they notice later.
+// Wake makes the idle hooks of a run due because the run is about to continue. Without it, senders notice only with the next poll of the
+// run.
 func (s *Sender) Wake(ctx context.Context, tenant, runID string) error {
 	hooks, err := s.stored(ctx, tenant, runID)
 	for _, h := range hooks {
@@ -199,10 +201,10 @@ func (s *Sender) warn(ctx context.Context, what string, err error) {
 	}
 }
 
-// takenAtOnce is how many hooks are read at once.
+// takenAtOnce is the number of hooks read per query.
 const takenAtOnce = 100
 
-// take takes hooks that are due, as many as there is room for. It reports whether there may be more.
+// take takes due hooks while there is room, and reports whether there may be more.
 func (s *Sender) take(ctx context.Context) (out []*hold, more bool, err error) {
 	s.mu.Lock()
 	room := s.cfg.Hooks - s.held
@@ -233,7 +235,7 @@ func (s *Sender) leave() {
 	}
 }
 
-// keep stores a hook that this sender holds for another lease. It reports false if another process has changed it meanwhile.
+// keep stores a hook that this sender holds and renews its lease. It reports false if another process has changed the hook.
 func (s *Sender) keep(ctx context.Context, h *hold) bool {
 	h.Wait, h.kept = s.cfg.Lease, time.Now()
 	return s.swap(ctx, h.Hook)
@@ -248,7 +250,7 @@ func (s *Sender) swap(ctx context.Context, h *webhook.Hook) bool {
 	return done && err == nil
 }
 
-// rest gives a hook back.
+// rest releases a hook.
 func (s *Sender) rest(ctx context.Context, h *hold, wait time.Duration) {
 	h.Holder, h.Wait = "", wait
 	if h.Ended != "" {
@@ -257,10 +259,10 @@ func (s *Sender) rest(ctx context.Context, h *hold, wait time.Duration) {
 	s.swap(ctx, h.Hook)
 }
 
-// holdTime is how long a sender holds a hook whose run is in progress before it gives others a turn.
+// holdTime is how long a sender holds a hook of a running run before it lets other hooks have a turn.
 const holdTime = 10 * time.Second
 
-// serve delivers what there is for a hook, and for a while what follows.
+// serve delivers the pending messages of a hook and, for at most holdTime, the messages that follow.
 func (s *Sender) serve(ctx context.Context, h *hold) {
 	kind, ok := s.cfg.Kinds[h.Kind]
 	if !ok { // of another version
@@ -316,7 +318,7 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 	s.rest(context.WithoutCancel(ctx), h, 0) // another process continues at once
 }
 
-// aim determines where the messages of a hook are sent. It reports false if they are not now: then the hook is given back.
+// aim sets the target of a hook. If messages cannot be sent now, it releases the hook and reports false.
 func (s *Sender) aim(ctx context.Context, h *hold) bool {
 	if h.Endpoint == "" {
 		var err error
@@ -343,7 +345,8 @@ func (s *Sender) aim(ctx context.Context, h *hold) bool {
 	return false
 }
 
-// Redeliver sends the messages of a hook again, from a number on, counted from 1. If the receiver does not accept the next one, it may be left out.
+// Redeliver sends the messages of a hook again, starting with message number from, counted from 1. If the receiver refuses the next
+// message, from may be one greater, which skips it.
 func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from int) error {
 	for range 10 {
 		found, err := s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: tenant, RunID: runID, ID: id})
@@ -372,16 +375,16 @@ func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from i
 	return errBusy
 }
 
-// Ping sends a message that belongs to no run to a target, once.
+// Ping sends a message that belongs to no run to a target, without retries.
 func (s *Sender) Ping(ctx context.Context, target *webhook.Target, body []byte, contentType string) webhook.Attempt {
 	return s.post(ctx, target, "msg_"+ids.New(), body, contentType).Attempt
 }
 
-// idleTime is how long a hook rests, at most, whose run waits.
+// idleTime is the longest pause between two looks at a waiting run.
 const idleTime = 30 * time.Second
 
-// deliver sends the messages that the receiver has not accepted. It reports false if the hook is no longer held. A request ends well before the
-// lease does, however long the hook has waited for its turn.
+// deliver sends the messages that the receiver has not accepted. It reports false if this sender no longer holds the hook. Requests end
+// well before the lease does, however long the hook waited for its turn.
 func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *Kind) bool {
 	for h.Sent < len(messages) {
 		if !s.aim(ctx, h) {
@@ -402,7 +405,7 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *
 			return false
 		}
 		if a.Error != "" && ctx.Err() != nil {
-			return true // it was not the receiver that failed
+			return true // not the receiver's failure
 		}
 		h.Record(a.Attempt)
 		log := s.cfg.Logger.With("tenant", h.Tenant, "run", h.RunID, "hook", h.ID, "message", a.Message, "status", a.Status)
@@ -435,18 +438,18 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *
 	return true
 }
 
-// maxPause is how long a receiver may ask for no messages at most.
+// maxPause is the longest pause that a receiver may ask for.
 const maxPause = time.Hour
 
 // end ends a hook for a reason.
 func end(h *webhook.Hook, format string, args ...any) { h.Ended = fmt.Sprintf(format, args...) }
 
-// backoff is how long to wait after failures in a row. Receivers that come back are not flooded.
+// backoff returns how long to wait after a number of consecutive failures, with jitter so that a recovered receiver is not flooded.
 func (s *Sender) backoff(failures int) time.Duration {
 	return due.Spread(due.Backoff(s.cfg.Retry, s.cfg.MaxRetry, failures))
 }
 
-// await returns when the run has ended or waits, or the time is over.
+// await waits until the run has ended or waits, or until the given time.
 func (s *Sender) await(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, entries []awaken.Entry, until time.Time) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

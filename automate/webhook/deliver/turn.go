@@ -16,8 +16,8 @@ type hold struct {
 	target webhook.Target // where its messages are sent
 }
 
-// hosts counts the requests in flight by host. A host that does not answer, or takes long, gets only a few at once, so that it does not
-// use up what the receivers of all hooks share.
+// hosts counts the requests in flight by host. A slow host gets only a few concurrent requests, so that it does not use up the limit that
+// all receivers share.
 type hosts struct {
 	few int // requests at once to a slow host
 
@@ -30,7 +30,7 @@ type host struct {
 	slow     bool // the latest request to end took long
 }
 
-// maxHosts limits how many hosts are remembered for being slow.
+// maxHosts is the maximum number of hosts remembered as slow.
 const maxHosts = 10_000
 
 func (hs *hosts) enter(name string) bool {
@@ -64,11 +64,11 @@ func (hs *hosts) leave(name string, slow bool) {
 	}
 }
 
-// turnTime is how long a hook waits for one of the requests that are made at once, before it is given back.
+// turnTime is how long a hook waits for its turn before the sender releases it.
 const turnTime = 5 * time.Second
 
-// turn waits until a request to the receiver of a hook may be made, and returns what ends the turn. It returns nil if that takes long: then
-// the hook is given back, unless ctx is done.
+// turn waits until the sender may make a request to the receiver of a hook, and returns a function that ends the turn. If that takes longer
+// than turnTime, or the host is slow and busy, it releases the hook and returns nil. It also returns nil if ctx is done.
 func (s *Sender) turn(ctx context.Context, h *hold) (done func(a *webhook.Attempt)) {
 	timer := time.NewTimer(turnTime)
 	defer timer.Stop()
