@@ -136,8 +136,7 @@ func (ts *tallies) take() map[int64]Tally {
 type Rollout struct {
 	store interface {
 		Head(ctx context.Context) (Head, error)
-		Tally(ctx context.Context, number int64, add Tally) error
-		Tallies(ctx context.Context, numbers ...int64) (map[int64]Tally, error)
+		TallyStore
 	}
 	publisher *publisher
 	catalogue *catalogue

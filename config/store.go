@@ -11,6 +11,9 @@ import (
 // a [Change] becomes durable together. JSON is returned byte for byte, and the caller owns
 // what a Store returns. Implementations must pass configtest.
 type Store interface {
+	VersionStore
+	TallyStore
+
 	// Record returns a record, or awaken.ErrNotFound.
 	Record(ctx context.Context, key Key) (*Record, error)
 	// Records lists the records of a namespace whose ids come after the given one, at most
@@ -25,6 +28,23 @@ type Store interface {
 	// Apply does nothing.
 	Apply(ctx context.Context, c *Change) error
 
+	// Secrets returns all secrets, encrypted, by reference.
+	Secrets(ctx context.Context) (map[string]SealedSecret, error)
+
+	// Audit lists events, newest first, in the order in which they were applied: clocks do
+	// not matter.
+	Audit(ctx context.Context, q AuditQuery) ([]*AuditEvent, error)
+
+	// Purge removes audit events older than audit, and publications older than versions
+	// together with the documents that nothing refers to any more. 0 removes nothing of
+	// that kind. Purge keeps the live version, the canary and its control, the versions
+	// that were live when a recent one was made, the bases of everything that it keeps, and
+	// every publication that an unfinished run of any tenant is pinned to.
+	Purge(ctx context.Context, audit, versions time.Duration) (Purged, error)
+}
+
+// VersionStore reads publications: the live one, those before it, and the runs that are pinned to them.
+type VersionStore interface {
 	// Head returns what is live. The zero Head means that nothing was ever published.
 	Head(ctx context.Context) (Head, error)
 	// Publication returns a publication, or awaken.ErrNotFound if it does not exist (any
@@ -35,30 +55,18 @@ type Store interface {
 	Publications(ctx context.Context, before int64, limit int) ([]*Publication, error)
 	// Documents returns documents by hash and leaves out those that it does not have.
 	Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error)
+	// Pins counts the unfinished runs of all tenants by the publication that they are pinned to and their agent. Runs
+	// that are pinned to none of the store's publications do not count. A store that does not know the runs has none.
+	Pins(ctx context.Context) ([]Pin, error)
+}
 
-	// Secrets returns all secrets, encrypted, by reference.
-	Secrets(ctx context.Context) (map[string]SealedSecret, error)
-
-	// Audit lists events, newest first, in the order in which they were applied: clocks do
-	// not matter.
-	Audit(ctx context.Context, q AuditQuery) ([]*AuditEvent, error)
-
+// TallyStore counts how the runs of publications end, by which canaries are judged.
+type TallyStore interface {
 	// Tally adds to the tally of a publication, or returns awaken.ErrNotFound if there is no
 	// such publication. Amounts are kept to the billionth of a dollar, so that sums are exact.
 	Tally(ctx context.Context, number int64, add Tally) error
 	// Tallies returns the tallies of those publications that have one.
 	Tallies(ctx context.Context, numbers ...int64) (map[int64]Tally, error)
-
-	// Pins counts the unfinished runs of all tenants by the publication that they are pinned to and their agent. Runs
-	// that are pinned to none of the store's publications do not count. A store that does not know the runs has none.
-	Pins(ctx context.Context) ([]Pin, error)
-
-	// Purge removes audit events older than audit, and publications older than versions
-	// together with the documents that nothing refers to any more. 0 removes nothing of
-	// that kind. Purge keeps the live version, the canary and its control, the versions
-	// that were live when a recent one was made, the bases of everything that it keeps, and
-	// every publication that an unfinished run of any tenant is pinned to.
-	Purge(ctx context.Context, audit, versions time.Duration) (Purged, error)
 }
 
 // Notifier is a Store that reports changes made by other processes.

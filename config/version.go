@@ -14,12 +14,7 @@ import (
 
 // Versions lists publications, rolls back to them, and previews agents.
 type Versions struct {
-	store interface {
-		publications
-		Head(ctx context.Context) (Head, error)
-		Publications(ctx context.Context, before int64, limit int) ([]*Publication, error)
-		Pins(ctx context.Context) ([]Pin, error)
-	}
+	store     VersionStore
 	records   *records
 	code      code
 	catalogue *catalogue

@@ -11,6 +11,8 @@ import (
 // [awaken.Store], and both see the same threads: Change and the commits of runs on one thread
 // are serialised. Implementations are safe for concurrent use.
 type Store interface {
+	DispatchReader
+
 	// Change calls fn with the thread's queue and makes the changes that fn recorded durable,
 	// all or nothing. If fn fails, Change changes nothing and returns fn's error unwrapped. No
 	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
@@ -53,6 +55,13 @@ type Store interface {
 	// Decisions lists the records of accepted decisions (see awaken.Inbox), the newest first.
 	// They are kept as long as the thread that asked.
 	Decisions(ctx context.Context, q DecisionQuery) ([]*awaken.Decided, error)
+	// PurgeDispatches removes all terminal dispatches that q selects, ignoring its page, and
+	// returns how many it removed.
+	PurgeDispatches(ctx context.Context, q Query) (int, error)
+}
+
+// DispatchReader reads the dispatches of a tenant.
+type DispatchReader interface {
 	// Dispatch returns a dispatch by its id. A missing one is awaken.ErrNotFound.
 	Dispatch(ctx context.Context, id string) (*Dispatch, error)
 	// Submitted returns the dispatch with an idempotency key, or awaken.ErrNotFound.
@@ -64,9 +73,6 @@ type Store interface {
 	Backlog(ctx context.Context, limit int, threadIDs ...string) (live []*Dispatch, open map[string]string, err error)
 	// CountDispatches returns the number of dispatches in each status.
 	CountDispatches(ctx context.Context) (map[Status]int, error)
-	// PurgeDispatches removes all terminal dispatches that q selects, ignoring its page, and
-	// returns how many it removed.
-	PurgeDispatches(ctx context.Context, q Query) (int, error)
 }
 
 // Terms are the conditions under which [Store.Enqueue] queues dispatches. The zero Terms are
@@ -102,6 +108,9 @@ type Query struct {
 // Implementations are safe for concurrent use. It is not an [awaken.Queue], which starts runs of
 // one tenant and is implemented by [Tenant].
 type Queue interface {
+	Processes
+	Depths
+
 	// Claim claims up to c.Limit available dispatches, at most one per thread and none of a
 	// thread that has a claimed one: the highest priority first, and within a priority the
 	// thread that has been ready longest. Each gets a fresh ClaimToken. Next is the time until
@@ -130,6 +139,12 @@ type Queue interface {
 	// Purge removes dispatches that have been terminal for longer than olderThan and returns
 	// how many it removed.
 	Purge(ctx context.Context, olderThan time.Duration) (int, error)
+	// Handle returns the store of a tenant.
+	Handle(tenant string) Handle
+}
+
+// Processes are the processes that claim dispatches of a queue. Those that fall silent are dead, and lose their claims.
+type Processes interface {
 	// Join makes a process known, which is dead once it has been silent for limit by the store's
 	// clock. Its claims are those with its id as Consumer.
 	Join(ctx context.Context, process string, limit time.Duration) error
@@ -141,13 +156,15 @@ type Queue interface {
 	// their claims, and forgets the process, which can claim nothing from then on. One that is
 	// not known is no error.
 	Leave(ctx context.Context, process string) error
+}
+
+// Depths says how much is in a queue.
+type Depths interface {
 	// Counts returns the number of dispatches in each status.
 	Counts(ctx context.Context) (map[Status]int, error)
 	// DeadLettered returns how many dispatches have ever become dead letters. It does not fall
 	// when they are retried, dropped or purged.
 	DeadLettered(ctx context.Context) (int64, error)
-	// Handle returns the store of a tenant.
-	Handle(tenant string) Handle
 }
 
 // Handle is the store of one tenant: threads, runs, their events and their queue.

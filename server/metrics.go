@@ -160,12 +160,12 @@ func (m *Metrics) lost(name, help string, n func() uint64) {
 
 // Depths adds the number of dispatches by status to /metrics, and how many have become dead letters. They are read from the
 // store, so that all processes on it say the same, at most once per second, however often the page is requested.
-func (m *Metrics) Depths(q mailbox.Queue) {
+func (m *Metrics) Depths(q mailbox.Depths) {
 	m.registry.MustRegister(&depths{queue: q})
 }
 
 type depths struct {
-	queue mailbox.Queue
+	queue mailbox.Depths
 	last  recent[totals]
 }
 

@@ -56,9 +56,6 @@ var exceptions = []exception{
 	{fieldsRule, "llm/openai.Preset", 21, "what servers that speak like OpenAI do differently, one fact for each field: configuration in all but its name"},
 	{exportedRule, "awaken", 290, "the vocabulary; what a tool continues with, what a run has read, where calls carry data, whether a call took effect and what a restored database has came after 260"},
 	{interfaceRule, "cmd/awaken.database", 11, "one method for each port of a database"},
-	{interfaceRule, "config.Store", 13, "records, versions, audit and pins in one; to be divided by noun"},
-	{interfaceRule, "mailbox.Queue", 12, "the queue of all tenants, with the presence of processes; to be divided by noun"},
-	{interfaceRule, "mailbox.Store", 12, "the queue of a tenant, with its threads; to be divided by noun"},
 	{fieldsRule, "plugin/mcp.Server", 23, "how to reach and trust a server, read from a document: configuration in all but its name"},
 }
 
