@@ -54,6 +54,8 @@ type RunStart struct {
 	// Request has what the activation was given beside messages and decisions, which neither the log nor the record of the run has: the Seed and the
 	// Context of its request. It is nil if there was neither.
 	Request *RunRequest `json:"request,omitempty"`
+	// End is the termination of an activation that does nothing but end the run, before it started or while it waited. It is nil in any other.
+	End *Termination `json:"end,omitempty"`
 }
 
 // UnmarshalJSON ignores unknown fields of the request too.
@@ -407,6 +409,9 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 				return nil, err
 			}
 			buf = append(append(buf, `,"request":`...), body...)
+		}
+		if ev.End != nil {
+			buf = ev.End.append(append(buf, `,"end":`...))
 		}
 	case *RunFinish:
 		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)

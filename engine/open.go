@@ -145,7 +145,7 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 		op.noteRestored()
 		return nil
 	}
-	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info, Request: given(req)})
+	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info, Request: given(req), End: op.endAtOnce})
 	if op.resumed {
 		if err := op.resumeCalls(req); err != nil {
 			return err

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
@@ -39,9 +40,20 @@ func (s *stage) beyond(store Store) Store {
 	return e
 }
 
+// LoadRun returns a run. One that ended before it started has its record, which says why.
+func (e elsewhere) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	run, err := e.Store.LoadRun(ctx, id)
+	if p := e.stage.of(id); errors.Is(err, awaken.ErrNotFound) && p != nil && p.endsAtOnce(0) {
+		was := p.rec.Run
+		return &awaken.Run{RunID: id, ThreadID: was.ThreadID, AgentID: p.agent(), Status: awaken.RunDone, StatusReason: was.StatusReason, Termination: was.Termination,
+			CreatedAt: was.CreatedAt, FinishedAt: was.FinishedAt}, nil
+	}
+	return run, err
+}
+
 // Thread returns a thread. The id of a run is that of no thread.
 func (e elsewhere) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
-	if _, err := e.LoadRun(ctx, id); err == nil {
+	if _, err := e.Store.LoadRun(ctx, id); err == nil {
 		return e.Store.Thread(ctx, id)
 	}
 	f, failed := e.failed[id]

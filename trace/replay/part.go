@@ -72,6 +72,7 @@ type activation struct {
 	from, to int
 	start    awaken.Entry
 	begin    *awaken.RunStart
+	end      *awaken.Termination // set if it does nothing but end the run
 	finish   *awaken.RunFinish
 }
 
@@ -167,6 +168,7 @@ func (p *part) divide() {
 			} else {
 				open = &activation{from: len(p.events), start: e, begin: ev}
 			}
+			open.end = ev.End
 		case *awaken.RunFinish:
 			p.events = append(p.events, e)
 			if open != nil {
@@ -479,9 +481,9 @@ func interrupted(r *awaken.ToolResult) bool {
 // notMade reports whether a call that was interrupted had not begun.
 func notMade(r *awaken.ToolResult) bool { return r.Replaces.Interrupted == "not_made" }
 
-// endsAtOnce reports whether an activation does nothing but end a waiting run.
+// endsAtOnce reports whether an activation does nothing but end the run. Its owner may have been lost before, but not behind a step.
 func (p *past) endsAtOnce(i int) bool {
 	a := &p.acts[i]
-	return i > 0 && a.finish.Termination.Type == awaken.Cancelled &&
+	return a.end != nil &&
 		!slices.ContainsFunc(p.events[a.from:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok })
 }

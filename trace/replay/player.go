@@ -207,7 +207,7 @@ func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
 // ready reports what the agents of the runs lack in reg. A run that failed may have failed for that.
 func (s *stage) ready(reg *registry.Registry) error {
 	for _, p := range s.order {
-		if p.rec.Run.Termination.Type == awaken.Failed {
+		if p.rec.Run.Termination.Type == awaken.Failed || p.endsAtOnce(0) {
 			continue
 		}
 		if _, err := reg.Runnable(p.agent()); err != nil {

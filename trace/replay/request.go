@@ -26,11 +26,14 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 			ParentThreadID: run.ParentThreadID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID, DispatchID: run.DispatchID, SessionID: run.SessionID,
 			UserID: run.UserID, TransportRequestID: run.TransportRequestID, Origin: run.Origin, Adapter: run.Adapter, Depth: run.Depth, Taint: broughtTaint(run)}
 		a.give(&req)
+		if p.endsAtOnce(0) {
+			req.End = a.end
+		}
 		return req
 	}
 	req := awaken.RunRequest{Continue: run.RunID, Mode: mode}
 	if p.endsAtOnce(i) {
-		req.End = &awaken.Termination{Type: awaken.Cancelled}
+		req.End = a.end
 		return req
 	}
 	a.give(&req)

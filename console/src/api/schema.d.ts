@@ -5607,6 +5607,7 @@ export interface components {
             waiting?: components["schemas"]["Waiting"];
         };
         RunStartEvent: {
+            end?: components["schemas"]["Termination"];
             /** @constant */
             event_type: "run_start";
             identity?: components["schemas"]["RunInfo"];
