@@ -9,9 +9,8 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 )
 
-// Exchange is a process's end of a bus, which the parts of the process share. A part talks to the
-// parts of the same name in other processes. It promises what the bus does: nothing. It is safe
-// for concurrent use.
+// Exchange is a process's connection to a bus, which the parts of the process share. A part exchanges texts with the parts of the same name
+// in other processes. Like the bus, it guarantees no delivery. It is safe for concurrent use.
 type Exchange struct {
 	bus  Bus
 	id   string
@@ -25,35 +24,34 @@ type Exchange struct {
 }
 
 const (
-	// maxNews is how much waits to be told. What is more is lost.
+	// maxNews is the maximum number of texts that wait to be sent. Further texts are lost.
 	maxNews = 4096
-	// tellTime limits a round of telling.
+	// tellTime is the timeout for sending them.
 	tellTime = 2 * time.Second
 )
 
-// NewExchange returns the end of a process that is new on the bus. It works while Run runs.
+// NewExchange returns an exchange with a new ID. It works only while Run runs.
 func NewExchange(b Bus) *Exchange {
 	return &Exchange{bus: b, id: ids.New(), wake: make(chan struct{}, 1), parts: map[string]func(from, text string){}, queued: map[string]bool{}}
 }
 
-// ID returns the name of this process on the bus.
+// ID returns the ID of this process on the bus.
 func (x *Exchange) ID() string { return x.id }
 
-// Limit returns the maximum length of a text that is sent as one message.
+// Limit returns the maximum length of a text that fits into one message.
 func (x *Exchange) Limit() int { return x.bus.Limit() - headRoom - 64 }
 
-// Listen makes Run call fn with every text for a part that another process sent, one at a time. Fn
-// must return quickly. It gets empty strings when Run begins to listen, and when messages may have
-// been lost.
+// Listen registers fn for the texts that other processes send to a part; Run calls it with one text at a time. Fn must return quickly. It
+// gets empty strings when Run begins to listen, and when messages may have been lost.
 func (x *Exchange) Listen(part string, fn func(from, text string)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.parts[part] = fn
 }
 
-// Send sends texts to a part in other processes: Message.To names one as Listen does, or is empty. A
-// text may have up to [MaxText] bytes, less 100. Texts of one Send arrive in order, if they arrive.
-// There must not be two calls of Send at a time for texts above Limit.
+// Send sends texts to a part in other processes: in the process Message.To, by its ID, or in all processes if it is empty. A text may have
+// up to [MaxText] bytes, less 100. Texts of one Send arrive in order, if they arrive. Texts longer than Limit must not be sent
+// concurrently.
 func (x *Exchange) Send(ctx context.Context, part string, texts ...Message) error {
 	var out []Message
 	for _, m := range texts {
@@ -77,8 +75,7 @@ func (x *Exchange) split(out []Message, to, body string) []Message {
 	return out
 }
 
-// Tell sends a short text to a part in all other processes, and does not wait for it. A text that
-// waits to be sent is not sent twice.
+// Tell queues a short text for a part in all other processes and returns immediately. A text that is already queued is not queued again.
 func (x *Exchange) Tell(part, text string) {
 	body := part + "\n" + text
 	x.mu.Lock()
@@ -94,8 +91,8 @@ func (x *Exchange) Tell(part, text string) {
 	}
 }
 
-// Run sends and receives until ctx is done. It runs parts of the process meanwhile, and listens until
-// all have returned, so that they can say goodbye: a bus may close its connections when Subscribe ends.
+// Run sends and receives until ctx is done and all parts, which it runs meanwhile, have returned. So parts can still send their last
+// messages: a bus may close its connections when Subscribe ends.
 func (x *Exchange) Run(ctx context.Context, parts ...func(ctx context.Context)) {
 	listening, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var receiving, working sync.WaitGroup
@@ -127,7 +124,7 @@ func (x *Exchange) Run(ctx context.Context, parts ...func(ctx context.Context)) 
 	}
 }
 
-// tell sends what waits to be told.
+// tell sends the queued texts.
 func (x *Exchange) tell(ctx context.Context) {
 	x.mu.Lock()
 	news := x.news
@@ -143,10 +140,10 @@ func (x *Exchange) tell(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	_ = x.bus.Publish(ctx, out...) // what is lost is found in the store
+	_ = x.bus.Publish(ctx, out...) // receivers of lost messages find the change in the store
 }
 
-// begin tells every part that messages may have been lost.
+// begin notifies every part that messages may have been lost.
 func (x *Exchange) begin() {
 	x.mu.Lock()
 	var all []func(from, text string)

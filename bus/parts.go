@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is the length of the longest text that can be sent in parts.
+// MaxText is the maximum length of a text that is sent in parts.
 const MaxText = 1 << 20
 
 // version begins every part. Processes that speak another version ignore it.
@@ -16,8 +16,8 @@ const version = "awaken1"
 // headRoom is what the first line of a part takes at most, with a sender of up to 64 bytes.
 const headRoom = len(version) + 64 + 3*20 + 5
 
-// Split returns a text as parts of at most limit bytes, which a [Joiner] of another process puts
-// together. Number tells the texts of one sender apart. A text longer than [MaxText] has no parts.
+// Split splits a text into parts of at most limit bytes, which a [Joiner] in another process joins. Number identifies the text among the
+// texts of the sender. For a text longer than [MaxText], Split returns nil.
 func Split(from string, number uint64, text string, limit int) []string {
 	room := limit - headRoom
 	if len(text) > MaxText || len(from) > 64 || room < utf8.UTFMax {
@@ -41,8 +41,8 @@ func Split(from string, number uint64, text string, limit int) []string {
 	return cuts
 }
 
-// Joiner puts parts together. The parts of a text must arrive in order, with no part of another long
-// text of the same sender between them; otherwise the text is lost. The zero Joiner is ready for use.
+// Joiner joins the parts of texts. The parts of a text must arrive in order, without parts of another long text of the same sender between
+// them; otherwise the text is lost. The zero Joiner is ready for use.
 type Joiner struct {
 	open map[string]*joining // by sender
 }
@@ -55,10 +55,10 @@ type joining struct {
 	text   strings.Builder
 }
 
-// maxJoining is how many senders may have a text in parts at a time.
+// maxJoining is the maximum number of senders with an incomplete text.
 const maxJoining = 64
 
-// Add takes a part. It returns the text that the part completes, if any, and its sender.
+// Add adds a part. If the part completes a text, Add returns the text and its sender.
 func (j *Joiner) Add(part string) (from, text string, ok bool) {
 	from, number, i, n, cut, ok := parse(part)
 	if !ok {

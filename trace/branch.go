@@ -8,15 +8,15 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Branch is how a fork of a run begins: with the conversation as it was before one of its steps.
+// Branch is the beginning of a fork of a run: the conversation before one of its steps.
 type Branch struct {
-	// Seq is how many records of the log the fork shares with the thread of the run.
+	// Seq is the number of log records that the fork shares with the thread of the run.
 	Seq int
-	// Messages follow them. They are those of the log, with other results; there are none if no result was changed.
+	// Messages follow the shared records: messages of the log with replaced results. There are none if no result was replaced.
 	Messages []*llm.Message
 }
 
-// Steps returns how many steps a fork of the run can begin before: those with an answer, and one more if the last answer makes calls that
+// Steps returns the number of steps that a fork can replace: the steps with an answer, and the next one if all calls of the last answer
 // have results.
 func (rec *Recording) Steps() int {
 	steps, open := 0, false
@@ -30,7 +30,7 @@ func (rec *Recording) Steps() int {
 	if open {
 		steps++
 	}
-	return max(steps, 1) // a run that failed at once can be tried again
+	return max(steps, 1) // a run that failed immediately can be forked, too
 }
 
 // stepOf returns the step that a message answers, if it is an answer of the run.
@@ -42,8 +42,8 @@ func (rec *Recording) stepOf(m *llm.Message) (int, bool) {
 	return *md.StepIndex, true
 }
 
-// Branch returns how a fork begins that takes the place of a step, counted from 0, and of all that followed it. Results replace those of calls
-// before the step, by the id of the call. Its errors are awaken.ErrInvalid.
+// Branch returns the beginning of a fork that replaces a step, counted from 0, and everything after it. Results override the results of
+// earlier calls, by call ID. Errors are awaken.ErrInvalid.
 func (rec *Recording) Branch(step int, results map[string]*awaken.ToolResult) (*Branch, error) {
 	if n := rec.Steps(); step < 0 || step >= n {
 		return nil, fmt.Errorf("%w: step is %d, want 0 to %d", awaken.ErrInvalid, step, n-1)
@@ -89,7 +89,7 @@ func answers(m *llm.Message, callID string) bool {
 	return m.Role == llm.ToolRole && m.ToolCallID == callID && !m.IsInternal()
 }
 
-// replaced returns the message of a result with another one.
+// replaced returns a copy of a result's message with another result.
 func replaced(m *llm.Message, res *awaken.ToolResult) *llm.Message {
 	c := *m
 	if c.Content = res.Content; len(c.Content) == 0 {

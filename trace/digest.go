@@ -10,9 +10,9 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Digests returns, by step, a digest of what the request of the step was made of: the version, the agent, the parameters of the run and
-// the conversation before the step. Steps with equal digests asked the same. It is made of the log when it is asked for, so runs pay nothing for it.
-// It returns nil if the recording lacks the log before the run; see [Recorder].
+// Digests returns, by step, a digest of the inputs of the step's request: the version, the agent, the parameters of the run and the
+// conversation before the step. Steps with equal digests made equal requests. Digests are computed from the log on demand, so runs pay
+// nothing for them. Digests returns nil if the recording lacks the log before the run; see [Recorder].
 func (rec *Recording) Digests() map[int]string {
 	if first := rec.Run.Input.FromSeq; len(rec.Turns) == 0 || len(rec.Before) == 0 && first > 1 {
 		return nil
@@ -41,7 +41,7 @@ func (rec *Recording) Digests() map[int]string {
 	return out
 }
 
-// addMessage adds what counts of a message: not its ids, which runs draw.
+// addMessage adds a message to the hash, without its IDs, which are random.
 func addMessage(h hash.Hash, m *llm.Message) {
 	content, err := json.Marshal(m.Content)
 	if err != nil {

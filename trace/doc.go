@@ -1,14 +1,14 @@
-// Package trace reads what a run left behind as one thing: what it was given, what its models said, what it did,
-// who decided, and what it cost.
+// Package trace reads the complete record of a run: its input, the answers of its models, its tool calls, the decisions about them, and its
+// cost.
 //
-// Nothing is recorded for it, except what package trace/body keeps if you ask for it. A run writes its conversation, its ledger and its events anyway
-// ([github.com/awaken-go/awaken.Committer]); a [Recording] is their reading, by step, with the runs that it started below it. So every
-// run has a trace, however long ago it ended, and a run costs the same whether its trace is ever read or not:
+// Traces need no extra writes, unless you enable package trace/body. A run stores its conversation, its ledger and its events anyway
+// ([github.com/awaken-go/awaken.Committer]); a [Recording] arranges them by step, with the recordings of child runs. So every run has a
+// trace, however long ago it ended, and a run costs the same whether or not its trace is ever read:
 //
 //	rec, err := trace.Record(ctx, store, runID)
 //	for _, turn := range rec.Turns {
 //		fmt.Println(turn.Step, turn.Text, len(turn.ToolCalls), turn.CostUSD)
 //	}
 //
-// Package trace/replay plays a recording again.
+// Package trace/replay replays a recording.
 package trace

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/trace/body"
 )
 
-// Event is one thing that a run did. It is one line of a trace, in the words of the original's.
+// Event is one line of a trace. The names of its fields are those of the original Awaken.
 type Event struct {
 	Context
 	// One of these is set.
@@ -22,7 +22,7 @@ type Event struct {
 	Span
 }
 
-// Context says what an event is, and of which run.
+// Context has the type of an event and its run.
 type Context struct {
 	Type             string `json:"type"` // inference, tool, suspension, handoff, delegation, background_task or evaluation_result
 	RunID            string `json:"run_id"`
@@ -35,14 +35,14 @@ type Context struct {
 	Operation        string `json:"operation,omitempty"`
 }
 
-// Span is when an event happened. Times are Unix ms, 0 if unknown.
+// Span is the time of an event. Times are Unix ms, 0 if unknown.
 type Span struct {
 	DurationMS  int64 `json:"duration_ms"`
 	StartedAtMS int64 `json:"started_at_ms,omitempty"`
 	EndedAtMS   int64 `json:"ended_at_ms,omitempty"`
 }
 
-// Clone returns a copy of e, of what it is about, and of the list of reasons for which a model has stopped.
+// Clone returns a copy of e, including the struct of its type and the list of finish reasons.
 func (e *Event) Clone() *Event {
 	out := *e
 	out.Inference, out.Tool, out.Suspension, out.Child, out.Evaluation = clone(e.Inference), clone(e.Tool), clone(e.Suspension), clone(e.Child), clone(e.Evaluation)
@@ -99,7 +99,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 type Inference struct {
 	Model         string   `json:"model"`
 	ResponseModel string   `json:"response_model,omitempty"`
-	ResponseID    string   `json:"response_id,omitempty"` // that the provider has given; not of traces that are read from a log
+	ResponseID    string   `json:"response_id,omitempty"` // assigned by the provider; not in traces read from a log
 	Provider      string   `json:"provider,omitempty"`
 	FinishReasons []string `json:"finish_reasons"`
 	ErrorType     string   `json:"error_type,omitempty"`
@@ -112,21 +112,21 @@ type Inference struct {
 	CacheReadTokens     int64 `json:"cache_read_input_tokens,omitempty"`
 	CacheCreationTokens int64 `json:"cache_creation_input_tokens,omitempty"`
 
-	// RequestDigest is that of [Recording.Digests]; "" if the log before the run was not read.
+	// RequestDigest is the digest from [Recording.Digests]; "" if the log before the run was not read.
 	RequestDigest   string      `json:"request_digest,omitempty"`
 	Temperature     *float64    `json:"temperature,omitempty"`
 	TopP            *float64    `json:"top_p,omitempty"`
 	MaxTokens       *int        `json:"max_tokens,omitempty"`
 	ReasoningEffort *llm.Effort `json:"reasoning_effort,omitempty"`
-	// StopSequences are those of the request.
+	// StopSequences are the stop sequences of the request.
 	StopSequences []string `json:"stop_sequences,omitempty"`
 
 	CostUSD           float64        `json:"cost_usd,omitempty"`
-	Attempts          int            `json:"attempts"` // requests of which something arrived
+	Attempts          int            `json:"attempts"` // requests that got at least a part of an answer
 	ResponseContent   string         `json:"response_content,omitempty"`
 	ResponseToolCalls []llm.ToolCall `json:"response_tool_calls,omitempty"`
 	RequestMessages   []*llm.Message `json:"request_messages,omitempty"` // of the first one: the input of the run
-	// Requests are those of the step, word for word, as far as they were kept.
+	// Requests are the stored requests of the step, word for word.
 	Requests []*body.Record `json:"requests,omitempty"`
 }
 
@@ -138,16 +138,16 @@ type Tool struct {
 	Result    *awaken.ToolResult `json:"call_result,omitempty"`
 	Status    awaken.CallStatus  `json:"status"`
 	Effect    awaken.EffectClass `json:"effect,omitempty"`
-	Error     string             `json:"error_type,omitempty"` // in_doubt if it is not known whether the call took effect
+	Error     string             `json:"error_type,omitempty"` // in_doubt if it is unknown whether the call took effect
 	Attempts  int                `json:"attempts,omitempty"`
 	// Outcome says whether the call took effect, if that was in doubt: in_doubt, or made or not_made once it is settled.
 	Outcome awaken.Outcome `json:"outcome,omitempty"`
 }
 
-// InDoubt is the error type of calls of which it is not known whether they took effect.
+// InDoubt is the error type of a call that may or may not have taken effect.
 const InDoubt = "in_doubt"
 
-// Suspension is a question to a person, and who decided.
+// Suspension is a request for a decision, and who decided.
 type Suspension struct {
 	ToolCallID string           `json:"tool_call_id"`
 	ToolName   string           `json:"tool_name"`
@@ -155,7 +155,7 @@ type Suspension struct {
 	ResumeMode string           `json:"resume_mode,omitempty"`
 	Message    string           `json:"message,omitempty"`
 	Decision   *awaken.Decision `json:"decision,omitempty"`
-	Withdrawn  string           `json:"withdrawn,omitempty"` // what came instead of a decision: superseded, rewound, or how the run has ended
+	Withdrawn  string           `json:"withdrawn,omitempty"` // why there was no decision: superseded, rewound, or how the run ended
 }
 
 // Child is a run that the run started.
@@ -167,7 +167,7 @@ type Child struct {
 	ErrorType    string           `json:"error_type,omitempty"`
 }
 
-// Evaluation is what a scorer or a model said about the run after it had ended.
+// Evaluation is the score that a scorer or a judge gave the run after it had ended.
 type Evaluation struct {
 	Name        string  `json:"name"`  // of the scorer, or judge
 	Score       float64 `json:"score"` // 0 to 1
@@ -178,7 +178,7 @@ type Evaluation struct {
 	At          int64   `json:"-"`                        // Unix ms
 }
 
-// Lines returns the trace of a run, in the order of what happened: with bodies, what the model and tools were told and said too.
+// Lines returns the trace of a run in chronological order. With bodies, it includes the inputs and outputs of models and tools.
 func (rec *Recording) Lines(bodies bool) []Event {
 	var out []Event
 	calls := map[int][]*awaken.CallState{}

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Export is spans in the JSON of OpenTelemetry's protocol (OTLP), as collectors read them from files and over HTTP.
+// Export holds spans in the JSON encoding of the OpenTelemetry protocol (OTLP), which collectors read from files and over HTTP.
 type Export struct {
 	ResourceSpans []resourceSpans `json:"resourceSpans"`
 }
@@ -62,8 +62,8 @@ func decimal(key string, value float64) attribute {
 	return attribute{key, map[string]any{"doubleValue": value}}
 }
 
-// OTLP returns the spans of a run and of those below it: one for each run, request to a model and call of a tool. Their ids follow from those of
-// the run, so the same run gives the same spans. Texts are not among them.
+// OTLP returns the spans of a run and its descendants: one for each run, model request and tool call. Span IDs are derived from the run ID,
+// so the same run always gives the same spans. Spans contain no texts.
 func OTLP(rec *Recording) *Export {
 	x := &exporter{trace: digest("trace "+rec.Run.RunID, 16)}
 	x.run(rec, "")

@@ -11,27 +11,27 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// PinKind says what needs a run.
+// PinKind is the kind of reason to keep a run.
 type PinKind string
 
 // The kinds of pins.
 const (
-	PinDataset  PinKind = "dataset"  // a case of a dataset was made of it
+	PinDataset  PinKind = "dataset"  // a dataset has a case made from it
 	PinEvidence PinKind = "evidence" // an evaluation or a decision about agents refers to it
 	PinOperator PinKind = "operator" // a person wants to keep it
 )
 
-// Pin is a reason to keep a run. A run has one of each kind and reference.
+// Pin is a reason to keep a run. A run has at most one pin of each kind and reference.
 type Pin struct {
 	Kind   PinKind `json:"kind"`
-	Ref    string  `json:"ref,omitempty"` // what needs it: the id of the dataset or the evaluation
+	Ref    string  `json:"ref,omitempty"` // the ID of the dataset or the evaluation that needs it
 	Reason string  `json:"reason,omitempty"`
 	By     string  `json:"by,omitempty"`     // who pinned it
 	At     int64   `json:"at"`               // Unix ms
-	Of     string  `json:"run_id,omitempty"` // the run above that was pinned, if it is not this one
+	Of     string  `json:"run_id,omitempty"` // the ancestor that was pinned, unless it is this run
 }
 
-// PinStore is what pins are kept in. Stores of threads implement it.
+// PinStore stores pins. Stores of threads implement it.
 type PinStore interface {
 	LoadRun(ctx context.Context, id string) (*awaken.Run, error)
 	ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error)
@@ -39,8 +39,8 @@ type PinStore interface {
 	UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error)
 }
 
-// Pins keeps runs from being pruned. A pin keeps the thread of the run, and those of the runs below it that exist when it is made. It keeps no
-// person from deleting a thread. Pins of one run may be added and removed at the same time.
+// Pins protects runs from pruning. A pin keeps the thread of the run and the threads of its descendants that exist when the pin is made. It
+// does not prevent users from deleting a thread. Pins of one run may be added and removed concurrently.
 type Pins struct {
 	Store PinStore
 	Now   func() time.Time // default time.Now
@@ -49,8 +49,8 @@ type Pins struct {
 // pinNote returns the name of the note with the pins of a run.
 func pinNote(runID string) string { return "pin:" + runID }
 
-// Add pins a run, with the runs below it. A pin of the same kind and reference is replaced. It returns ErrNotFound if the run does not exist, and ErrInvalid if
-// it has not started or the pin is of no kind.
+// Add pins a run and its descendants. It replaces a pin of the same kind and reference. It returns ErrNotFound if the run does not exist,
+// and ErrInvalid if the run has not started or the pin has no valid kind.
 func (p Pins) Add(ctx context.Context, runID string, pin Pin) error {
 	if pin.Kind != PinDataset && pin.Kind != PinEvidence && pin.Kind != PinOperator {
 		return fmt.Errorf("%w: kind is %q, want dataset, evidence or operator", awaken.ErrInvalid, pin.Kind)
@@ -75,7 +75,7 @@ func (p Pins) Add(ctx context.Context, runID string, pin Pin) error {
 	})
 }
 
-// Remove removes the pin of a kind and reference from a run and from the runs below it. It reports whether the run had it.
+// Remove removes the pin of a kind and reference from a run and its descendants. It reports whether the run had the pin.
 func (p Pins) Remove(ctx context.Context, runID string, kind PinKind, ref string) (had bool, err error) {
 	err = p.walk(ctx, runID, func(run *awaken.Run) error {
 		pin := Pin{Kind: kind, Ref: ref}
@@ -94,7 +94,7 @@ func (p Pin) same(other Pin) bool {
 	return p.Kind == other.Kind && p.Ref == other.Ref && p.Of == other.Of
 }
 
-// Of returns the pins of a run, the oldest first.
+// Of returns the pins of a run, oldest first.
 func (p Pins) Of(ctx context.Context, run *awaken.Run) ([]Pin, error) {
 	t, err := p.Store.Thread(ctx, run.ThreadID)
 	if err != nil {

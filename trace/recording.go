@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/trace/body"
 )
 
-// Source is what a recording is read from. Stores implement it.
+// Source is the part of a store that recordings are read from.
 type Source interface {
 	awaken.RunStore
 	awaken.EventLog
@@ -19,36 +19,37 @@ type Source interface {
 	Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error)
 }
 
-// Recording is what is recorded of a run. It must not be changed.
+// Recording is the complete record of a run. It must not be modified.
 type Recording struct {
 	Run *awaken.Run
-	// Before is the log of the thread before the run's input, as far as it was read; see [Recorder].
+	// Before is the log of the thread before the run's input. It is empty unless [Recorder.Before] is set.
 	Before []*llm.Message
-	// State is the state, by key, that the run before it on the thread showed last, as far as it was read.
+	// State is the last state, by key, of the previous run on the thread. It is nil unless [Recorder.Before] is set.
 	State map[string]json.RawMessage
 	// Input are the messages that the run started with.
 	Input []*llm.Message
-	// Messages are the records of the log since the input, up to the last one of the run: answers and results, and what arrived while it ran.
+	// Messages are the log records after the input, up to the last record of the run: answers, results, and messages that arrived while it
+	// ran.
 	Messages []awaken.MessageRecord
-	// Turns are what models said, one for each step.
+	// Turns are the answers of models, one for each step.
 	Turns []Turn
 	// Calls is the ledger, ordered by step and index.
 	Calls []*awaken.CallState
-	// Decisions are those that people made about calls, in the order in which they were accepted.
+	// Decisions are the decisions of people about calls, in the order they were accepted.
 	Decisions []awaken.Decision
-	// Events are the events of the run, each as clients received it.
+	// Events are the events of the run as clients received them.
 	Events []awaken.Entry
-	// Children are the runs that it started, the oldest first.
+	// Children are the runs that this run started, oldest first.
 	Children []*Recording
-	// Evaluations are what was said about the run after it had ended. A [Recorder] does not read them.
+	// Evaluations are the scores that the run got after it had ended. A [Recorder] does not read them.
 	Evaluations []Evaluation
-	// Requests are what models were asked, word for word, as far as it was kept and read; see [Recorder] and package trace/body.
+	// Requests are the stored requests to models, word for word; see [Recorder.Bodies] and package trace/body.
 	Requests []*body.Record
-	// Agent is the agent of the run's version, if the reader of the recording has set it.
+	// Agent is the agent in the run's registry version, if the caller has set it.
 	Agent *awaken.AgentSpec
 }
 
-// Record reads a run with everything that it started. It returns ErrNotFound if the run does not exist.
+// Record reads a run and its descendants. It returns ErrNotFound if the run does not exist.
 func Record(ctx context.Context, from Source, runID string) (*Recording, error) {
 	return (&Recorder{Source: from}).Record(ctx, runID)
 }
@@ -56,11 +57,11 @@ func Record(ctx context.Context, from Source, runID string) (*Recording, error) 
 // Recorder reads recordings.
 type Recorder struct {
 	Source
-	// Before makes recordings include the log of the thread before the run, and the state.
+	// Before includes the log of the thread before the run, and the state.
 	Before bool
-	// Alone leaves out the children.
+	// Alone omits the children.
 	Alone bool
-	// Bodies makes recordings include the requests that were kept.
+	// Bodies includes the stored requests.
 	Bodies bool
 }
 
@@ -130,7 +131,7 @@ func (r *Recorder) readMessages(ctx context.Context, rec *Recording) error {
 	if first == 0 {
 		first = rec.Run.Output.FromSeq
 	}
-	if first == 0 { // neither was told nor said anything
+	if first == 0 { // no input and no output
 		return nil
 	}
 	q := awaken.MessageQuery{After: first - 1, Before: last + 1}
@@ -157,7 +158,7 @@ func (r *Recorder) readMessages(ctx context.Context, rec *Recording) error {
 // atOnce is how many entries are read at once.
 const atOnce = 1000
 
-// readState reads the state that the run before this one showed last: the one whose records of the log end last before this one's.
+// readState reads the last state of the previous run: the run whose log records end last before the records of this run.
 func (r *Recorder) readState(ctx context.Context, rec *Recording) error {
 	if len(rec.Before) == 0 {
 		return nil

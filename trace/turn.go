@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Turn is what a model said in one step. A step that a new owner began anew has what the model said last.
+// Turn is the answer of a model in one step. If a new owner restarted the step, it is the last answer.
 type Turn struct {
 	Step      int    // from 0
 	MessageID string // of the answer
@@ -21,13 +21,13 @@ type Turn struct {
 	Reasoning string
 	Text      string
 	ToolCalls []llm.ToolCall
-	// Finish says why the model stopped. It is "" if the answer broke off, or was none of a model's.
+	// Finish says why the model stopped. It is "" if the answer broke off or did not come from a model.
 	Finish llm.FinishReason
-	// Answered says that the model has finished its answer.
+	// Answered reports whether the model finished its answer.
 	Answered bool
-	// Request has the digests of what the model was asked, or is nil.
+	// Request holds the digests of the request, or nil.
 	Request *llm.RequestDigest
-	// Error says why the model did not answer, and ErrorKind of what kind the model's error was, if it was one.
+	// Error says why the model did not answer. ErrorKind is the kind of the error if it came from the model.
 	Error     string
 	ErrorKind llm.Kind
 
@@ -39,19 +39,19 @@ type Turn struct {
 	FirstTokenAt int64
 	EndedAt      int64
 
-	// Streams are what the model streamed, one for each request. All but the last broke off or were withdrawn. The last one ends with a
+	// Streams are the streamed responses, one for each request. All but the last broke off or were withdrawn. The last one ends with a
 	// finish if the model answered.
 	Streams []Stream
 }
 
-// Stream is what a model streamed to one request.
+// Stream is the streamed response to one request.
 type Stream struct {
 	Deltas []llm.Delta
-	// Lost says why what follows replaces the stream, or continues it; "" in the last one.
+	// Lost says why the next stream replaces or continues this one; "" in the last stream.
 	Lost string
-	// Withdrawn says that the stream does not count.
+	// Withdrawn reports that the stream was discarded.
 	Withdrawn bool
-	// Kind is the kind of the error after which it was withdrawn, and Cut why it was cut off otherwise; see [awaken.ToolCallCancel].
+	// Kind is the kind of the error that discarded the stream. Without an error, Cut says why it was cut off; see [awaken.ToolCallCancel].
 	Kind llm.Kind
 	Cut  string
 }
@@ -206,7 +206,7 @@ func (t *turnReader) lose(end Stream) {
 	s.Streams = append(s.Streams, Stream{})
 }
 
-// complete ends the model's answer. An answer that was not streamed, because a guard had to see it first, is that of the message.
+// complete ends the model's answer. If a guard had to see the answer before it was streamed, the answer is taken from the message.
 func (t *turnReader) complete(e *awaken.Entry, ev *awaken.InferenceComplete) {
 	s := t.current()
 	if s == nil {
@@ -290,7 +290,7 @@ func (t *turnReader) held(callID string) *awaken.CallState {
 	return nil
 }
 
-// hold takes a message that a guard holds for what the model said, if it is that: an answer was not streamed before the guard had seen it.
+// hold takes the model's answer from a message that a guard holds: such an answer is not streamed before the guard has seen it.
 func (t *turnReader) hold(ev *awaken.ToolCallReady) {
 	if ev.Name != "guard_output" {
 		t.none = true
@@ -318,7 +318,7 @@ func (t *turnReader) unveil(ev *awaken.StateSnapshot) {
 	s.Answered, s.Finish = true, c.Message.Finish
 }
 
-// CallIn returns the record of a call as a snapshot of the state shows it, or nil.
+// CallIn returns the record of a call in a snapshot of the state, or nil.
 func CallIn(ev *awaken.StateSnapshot, callID string) *awaken.CallState {
 	data, err := awaken.AppendEvent(nil, ev)
 	if err != nil {
@@ -361,7 +361,7 @@ func (t *turnReader) call(id string) *llm.ToolCall {
 	return nil
 }
 
-// opaque returns what the message keeps of encrypted reasoning.
+// opaque returns the encrypted reasoning that the message keeps.
 func (t *turnReader) opaque(messageID, value string) *llm.Opaque {
 	if m := t.message(messageID); m != nil {
 		for _, b := range m.Content {

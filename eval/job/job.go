@@ -1,5 +1,5 @@
-// Package job runs evaluations that outlive requests and processes: a run is stored before its first cell begins, and
-// another process continues it if this one dies.
+// Package job executes evaluation runs that outlive requests and processes. A run is stored before its first cell begins, and if its
+// process dies, another one continues it.
 package job
 
 import (
@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// activeNamespace is the namespace, in the profile of the tenant without a name, with the eval runs of all tenants that have not ended.
+	// activeNamespace is the namespace, in the profile of the tenant "", that lists the active eval runs of all tenants.
 	activeNamespace = "eval_active"
-	lease           = 30 * time.Second // how long a run stays with a process that is silent, unless the program says otherwise
+	lease           = 30 * time.Second // default of Config.Lease
 	tick            = time.Second      // how often a process looks at its runs, at least
-	sweepEvery      = 5 * time.Second  // how often it looks for runs that no process has, at least
+	sweepEvery      = 5 * time.Second  // how often it looks for runs without a process, at least
 	maxDoubts       = 100              // cells in doubt that are listed
 )
 
@@ -34,7 +34,7 @@ var (
 	errEnded     = errors.New("the evaluation has ended")
 )
 
-// NotDoneError says that an eval run has not ended.
+// NotDoneError reports that an eval run has not ended.
 type NotDoneError struct {
 	ID     string
 	Status archive.Status
@@ -44,18 +44,18 @@ func (e *NotDoneError) Error() string {
 	return fmt.Sprintf("eval run %q is %s; want one that is done", e.ID, e.Status)
 }
 
-// NoDoubtError says that an eval run has no cell in doubt.
+// NoDoubtError reports that an eval run has no cell in doubt.
 type NoDoubtError struct{ ID string }
 
 func (e *NoDoubtError) Error() string { return fmt.Sprintf("eval run %q has no cell in doubt", e.ID) }
 
-// What becomes of cells in doubt, in the request of a run.
+// Policies for cells in doubt, in the request of a run.
 const (
 	ReportInDoubt = "report"
 	RetryInDoubt  = "retry"
 )
 
-// options are the fields of a run's request that concern how it is worked on.
+// options are the execution options in a run's request.
 type options struct {
 	InDoubt string `json:"in_doubt"`
 	Traces  *bool  `json:"traces"`
@@ -65,17 +65,17 @@ type options struct {
 type Config struct {
 	NewID  func() string
 	Runner *runner.Runner
-	// Plan makes the plan of a run that another process began.
+	// Plan plans a run that another process began.
 	Plan   func(ctx context.Context, h *archive.Header, cases []eval.Fixture) (*runner.Plan, error)
 	Values func(tenant string) profile.Store // where a tenant's runs are stored
 	Purse  func(tenant string) *Purse        // that pays for a tenant's runs
 	Logger *slog.Logger
-	Lease  time.Duration // how long a run stays with a process that is silent; default 30 seconds
+	Lease  time.Duration // of a process on a run; default 30 seconds
 }
 
-// Jobs are the eval runs of this process. A run belongs to the process that holds its lease. That a cell begins is stored before it costs
-// anything, and what it did when it ends. So if a process dies, another one runs only the cells that had not begun; those that had and have
-// no report are in doubt.
+// Jobs manages the eval runs of this process. A run belongs to the process that holds its lease. The process stores the start of a cell
+// before the cell costs anything, and the report of the cell when it ends. So if the process dies, another one runs only the cells that had
+// not begun. Cells that had begun but have no report are in doubt.
 type Jobs struct {
 	Config
 
@@ -87,7 +87,7 @@ type Jobs struct {
 	running map[string]*Job // by id of the run
 }
 
-// New returns the eval runs of this process, which has none yet. They stop when serving ends.
+// New returns Jobs without runs. Its runs stop when serving is done.
 func New(serving context.Context, c Config) *Jobs {
 	if c.Lease <= 0 {
 		c.Lease = lease
@@ -97,22 +97,22 @@ func New(serving context.Context, c Config) *Jobs {
 	return s
 }
 
-// Stop stops the runs of this process and waits for them. Another process goes on with them.
+// Stop stops the runs of this process and waits for them. Another process continues them.
 func (s *Jobs) Stop() {
 	s.stop()
 	s.all.Wait()
 }
 
-// Stopped reports whether the runs of this process stop.
+// Stopped reports whether Stop was called or serving is done.
 func (s *Jobs) Stopped() bool { return s.ctx.Err() != nil }
 
 // Job is an eval run of this process.
 type Job struct {
 	archive *archive.Archive
-	// header is that with which this process took the run. Its owner is new each time that a process takes a run, so what is left of an
-	// earlier time, in this process too, does not write any more.
+	// header is the header with which this process took the run. Every taking has a new owner, so that an earlier holder, also in this
+	// process, can no longer write.
 	header *archive.Header
-	cancel context.CancelCauseFunc // while it is among the running
+	cancel context.CancelCauseFunc // while the job is in Jobs.running
 }
 
 // Header returns the run as this process took it.
@@ -131,7 +131,7 @@ type activeEval struct {
 	ID     string `json:"id"`
 }
 
-// Begin stores a new run, which belongs to this process.
+// Begin stores a new run that this process holds.
 func (s *Jobs) Begin(ctx context.Context, a *archive.Archive, tenant string, h *archive.Header, cases []eval.Fixture) (*Job, error) {
 	now := time.Now()
 	h.Status, h.StartedAtSecs, h.Owner, h.Until, h.Tenant = archive.Running, now.Unix(), s.NewID(), now.Add(s.Lease).UnixMilli(), tenant
@@ -154,8 +154,8 @@ func (s *Jobs) Spawn(j *Job, plan *runner.Plan) {
 	})
 }
 
-// Run runs the cells of a job that have not ended. It returns nil once the run has ended. If ctx is done because the server stops, another
-// process may continue the run; if the client is gone, it is cancelled.
+// Run executes the remaining cells of a job and returns nil when the run has ended. If ctx is done because the server stops, another
+// process may continue the run; if the client disconnected, the run is cancelled.
 func (s *Jobs) Run(ctx context.Context, j *Job, plan *runner.Plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -194,7 +194,7 @@ func (s *Jobs) Run(ctx context.Context, j *Job, plan *runner.Plan) error {
 	return s.end(last, j, p, err, cause)
 }
 
-// tracedCells is how many cells a run has at most whose traces are kept, unless its client says otherwise.
+// tracedCells is the greatest number of cells of a run whose traces are kept by default.
 const tracedCells = 100
 
 // record keeps the trace of a cell.
@@ -210,7 +210,7 @@ func (j *Job) record(ctx context.Context, runID string, lines []trace.Event) err
 	return j.archive.AddTrace(ctx, runID, t)
 }
 
-// progress is how far a run is.
+// progress is the progress of a run.
 type progress struct {
 	plan  *runner.Plan
 	ended []bool // by cell
@@ -218,7 +218,7 @@ type progress struct {
 	starts
 }
 
-// progressOf reads how far a run is, and restricts its plan to what is left.
+// progressOf reads the progress of a run and restricts its plan to the remaining cells.
 func (s *Jobs) progressOf(ctx context.Context, j *Job, plan *runner.Plan) (*progress, error) {
 	p := &progress{plan: plan, ended: make([]bool, plan.Len())}
 	err := j.archive.Each(ctx, j.header.ID, plan.Len(), func(n int, it *eval.Item) error {
@@ -260,7 +260,7 @@ func (s *Jobs) progressOf(ctx context.Context, j *Job, plan *runner.Plan) (*prog
 	return p, nil
 }
 
-// starts stores that cells begin before they do. Cells that begin at the same time share a write.
+// starts stores the start of cells before they begin. Cells that begin concurrently share a write.
 type starts struct {
 	write func(ctx context.Context, upTo int) error // stores that the cells below upTo may have begun
 
@@ -270,7 +270,7 @@ type starts struct {
 	writing chan struct{} // closed when the write that is under way has ended; nil if none is
 }
 
-// start returns nil once it is stored that a cell begins.
+// start returns nil once the start of a cell is stored.
 func (s *starts) start(ctx context.Context, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,7 +297,7 @@ func (s *starts) start(ctx context.Context, n int) error {
 	return nil
 }
 
-// inDoubt returns the cells that have begun and have no report.
+// inDoubt returns the cells that have begun but have no report.
 func (p *progress) inDoubt(ctx context.Context, a *archive.Archive, id string) (out []archive.Doubt, err error) {
 	if len(p.plan.Variants) > 0 && p.plan.Variants[0].Scripted {
 		return nil, nil // its cells cost nothing, and are run again
@@ -320,7 +320,7 @@ func (p *progress) inDoubt(ctx context.Context, a *archive.Archive, id string) (
 	return out, nil
 }
 
-// end stores how a run has ended, or that this process does not have it any more.
+// end stores how a run has ended, or that this process has released it.
 func (s *Jobs) end(ctx context.Context, j *Job, p *progress, err, cause error) error {
 	if errors.Is(cause, archive.ErrLost) {
 		return cause
@@ -380,7 +380,7 @@ func (c *count) get() (passed, failed int) {
 	return c.passed, c.failed
 }
 
-// renew keeps the lease of a run, stores how far it is, and ends it if a client wants that, until ctx is done.
+// renew renews the lease of a run, stores its progress, and ends the run on a client's request, until ctx is done.
 func (s *Jobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j *Job, count *count) {
 	tick := time.NewTicker(min(tick, s.Lease/10))
 	defer tick.Stop()
@@ -411,7 +411,7 @@ func (s *Jobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j *Job
 	}
 }
 
-// Cancel ends a run: at once if this process has it, soon if another one has.
+// Cancel cancels a run: immediately if this process holds it, otherwise when its holder next renews the lease.
 func (s *Jobs) Cancel(ctx context.Context, a *archive.Archive, id string) error {
 	h, err := a.Update(ctx, id, func(h *archive.Header) error {
 		if h.Status != archive.Running {
@@ -439,7 +439,7 @@ func (s *Jobs) Cancel(ctx context.Context, a *archive.Archive, id string) error 
 	return nil
 }
 
-// Retry runs the cells of a run that are in doubt again.
+// Retry runs the cells in doubt again.
 func (s *Jobs) Retry(ctx context.Context, a *archive.Archive, tenant, id string) error {
 	h, err := a.Update(ctx, id, func(h *archive.Header) error {
 		switch {
@@ -465,7 +465,7 @@ func (s *Jobs) Retry(ctx context.Context, a *archive.Archive, tenant, id string)
 	return s.continued(ctx, a, h)
 }
 
-// Work continues runs that no process has, until ctx is done. It then stops the runs of this process; another process continues them.
+// Work continues runs that no process holds, until ctx is done. It then stops the runs of this process; another process continues them.
 func (s *Jobs) Work(ctx context.Context) {
 	due.NewLoop(min(sweepEvery, s.Lease/4)).Work(ctx, func(ctx context.Context) bool {
 		s.Sweep(ctx)
@@ -475,7 +475,7 @@ func (s *Jobs) Work(ctx context.Context) {
 	s.all.Wait()
 }
 
-// Sweep takes over the runs that no process has.
+// Sweep takes over the runs that no process holds.
 func (s *Jobs) Sweep(ctx context.Context) {
 	index := s.Values("")
 	if index == nil {
@@ -504,7 +504,7 @@ func (s *Jobs) Sweep(ctx context.Context) {
 	}
 }
 
-// resume continues a run if no process has it.
+// resume continues a run if no process holds it.
 func (s *Jobs) resume(ctx context.Context, at activeEval) error {
 	values := s.Values(at.Tenant)
 	if values == nil {
@@ -524,7 +524,7 @@ func (s *Jobs) resume(ctx context.Context, at activeEval) error {
 			return errEnded
 		case h.Owner != "" && h.Until >= now.UnixMilli():
 			return archive.ErrLost
-		case h.Cancel: // its process was gone before it saw that
+		case h.Cancel: // its process died before it saw the cancellation
 			h.Status, h.EndedAtSecs, h.Owner = archive.Cancelled, now.Unix(), ""
 			return nil
 		}
@@ -540,7 +540,7 @@ func (s *Jobs) resume(ctx context.Context, at activeEval) error {
 	return s.continued(ctx, a, h)
 }
 
-// continued runs in the background what is left of a run that this process has.
+// continued executes the remaining cells of a run that this process holds, in the background.
 func (s *Jobs) continued(ctx context.Context, a *archive.Archive, h *archive.Header) error {
 	j := &Job{archive: a, header: h}
 	cases, err := a.Cases(ctx, h.ID)

@@ -13,8 +13,8 @@ type Purse struct {
 	Limit  *float64     // of the tenant, unless another one was set for it; nil means none
 }
 
-// Spend returns the function with which cells pay, or nil if there is no budget. It fails once the budget is used up. What cells spend that run at
-// the same time counts when they have spent it, so they may exceed the limit a little.
+// Spend returns the function that charges cells to the budget, or nil if there is no budget. The function fails once the budget is used up.
+// Spending counts when it has happened, so concurrent cells may exceed the limit a little.
 func (p *Purse) Spend(ctx context.Context) func(usd float64) error {
 	if p.Budget == nil {
 		return nil

@@ -2,13 +2,12 @@ package live
 
 import "time"
 
-// Judgement is what is said about a run that has ended. A run has at most one.
+// Judgement is the evaluation of an ended run. A run has at most one.
 type Judgement struct {
 	Tenant   string `json:"-"`
 	RunID    string `json:"run_id"`
-	Revision int64  `json:"-"` // counts the changes, from 1; 0 if the judgement is not stored
-	// Wait is how long the judgement rests before a process may take it, if it is not negative, and for good if it is. The store counts from when
-	// the judgement is stored.
+	Revision int64  `json:"-"` // increases with every change, from 1; 0 if the judgement is not stored
+	// Wait is how long after the judgement is stored a process may take it. Negative means never.
 	Wait time.Duration `json:"-"`
 
 	CreatedAt int64    `json:"created_at"` // of the run, Unix ms
@@ -19,16 +18,17 @@ type Judgement struct {
 	State
 }
 
-// Status is how far a judgement is.
+// Status is the status of a judgement.
 type Status string
 
-// The states.
+// The statuses.
 const (
 	Pending Status = "pending" // no process has it
 	Judging Status = "judging" // a process has it
 	Done    Status = "done"    // it has scores
 	Failed  Status = "failed"  // the judge failed several times
-	// InDoubt means that the process which asked the judge is gone: it may have been paid, so it is not asked again unless a client wants that.
+	// InDoubt means that the process that asked the judge died. The judge may have been paid, so it is asked again only on a client's
+	// request.
 	InDoubt Status = "in_doubt"
 	Skipped Status = "skipped" // the budget of the day was used up, or there is nothing to judge any more
 )
@@ -36,24 +36,24 @@ const (
 // Statuses lists every status.
 var Statuses = []Status{Pending, Judging, Done, Failed, InDoubt, Skipped}
 
-// State is what a store keeps of a judgement as JSON.
+// State is the part of a judgement that stores keep as JSON.
 type State struct {
 	ThreadID string `json:"thread_id"`
 	Outcome  string `json:"outcome"` // how the run ended
-	// Passed says that every scorer was passed. It is nil unless the judgement is done.
+	// Passed reports whether the run passed all scorers. It is nil unless the judgement is done.
 	Passed *bool    `json:"passed,omitempty"`
 	Scores []Score  `json:"scores,omitempty"`
 	Judge  *Verdict `json:"judge,omitempty"` // what the model said
 	// Reason says why there is no score.
 	Reason   string  `json:"reason,omitempty"`
 	Attempts int     `json:"attempts,omitempty"`
-	Asked    bool    `json:"asked,omitempty"`     // the process that has it asks a model
+	Asked    bool    `json:"asked,omitempty"`     // the process that holds the lease asks a model
 	JudgedAt int64   `json:"judged_at,omitempty"` // Unix ms
-	Tokens   int64   `json:"tokens,omitempty"`    // that the judge took
+	Tokens   int64   `json:"tokens,omitempty"`    // used by the judge
 	CostUSD  float64 `json:"cost_usd,omitempty"`  // of the judge
 }
 
-// Score is what a scorer says about a run.
+// Score is the score of a run by one scorer.
 type Score struct {
 	Scorer string  `json:"scorer"`
 	Score  float64 `json:"score"` // 0 to 1
@@ -61,7 +61,7 @@ type Score struct {
 	Reason string  `json:"reason,omitempty"` // why it did not pass
 }
 
-// Verdict is what a model says about a run.
+// Verdict is the score of a run by a model.
 type Verdict struct {
 	ModelID   string  `json:"model_id"`
 	Score     float64 `json:"score"` // 0 to 1

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Store keeps judgements, for all tenants. Implementations are safe for concurrent use. The package eval/live/livetest tests them.
+// Store stores the judgements of all tenants. Implementations are safe for concurrent use; package eval/live/livetest tests them.
 type Store interface {
-	// Judgements returns the judgements that q selects: those that are due by the time that they are due, others by the time that their runs
-	// were created, the newest first.
+	// Judgements returns the judgements that q selects, ordered by due time if q.Due is set, otherwise by the creation time of their runs,
+	// newest first.
 	Judgements(ctx context.Context, q Query) ([]*Judgement, error)
-	// SwapJudgement stores j with the next revision if the stored judgement has j.Revision; one that does not exist has 0. It reports whether
-	// it did: otherwise another process was faster.
+	// SwapJudgement stores j under the next revision if the stored revision is j.Revision (0 if there is none). It reports whether it did;
+	// if not, another process changed the judgement first.
 	SwapJudgement(ctx context.Context, j *Judgement) (bool, error)
-	// ForgetJudgements removes those that rest for good and whose runs were created before that time, Unix ms.
+	// ForgetJudgements deletes the judgements with a negative Wait whose runs were created before the given time, Unix ms.
 	ForgetJudgements(ctx context.Context, before int64) error
 }
 
-// Query selects judgements: those of all tenants that are due, or those of a tenant. An empty field selects all.
+// Query selects judgements: all tenants' due judgements, or the judgements of one tenant. An empty field does not restrict the selection.
 type Query struct {
 	Due    bool
 	Tenant string // unless Due
@@ -35,18 +35,18 @@ type Query struct {
 	MaxScore *float64 // only with a score below this
 	Since    int64    // only of runs that were created at this time or later, Unix ms
 	Until    int64    // only of runs that were created before, Unix ms
-	// After is the place of the last judgement of the page before.
+	// After is the place of the last judgement of the previous page.
 	After *Place
 	Limit int // 0 means all
 }
 
-// Place is where a judgement is in a list.
+// Place is the position of a judgement in a list.
 type Place struct {
 	CreatedAt int64  `json:"at"`
 	RunID     string `json:"run"`
 }
 
-// Place returns where the judgement is in a list.
+// Place returns the position of the judgement in lists.
 func (j *Judgement) Place() Place { return Place{j.CreatedAt, j.RunID} }
 
 // selects reports whether a judgement of the tenant is selected.
@@ -63,7 +63,7 @@ func newer(a, b Place) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.RunID, a.RunID))
 }
 
-// Memory is a [Store] in the memory of a process.
+// Memory is a [Store] in memory.
 type Memory struct {
 	mu  sync.Mutex
 	all map[[2]string]*kept // tenant, run

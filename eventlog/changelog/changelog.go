@@ -1,6 +1,5 @@
-// Package changelog is the log of what changes in a tenant: runs begin, wait and end, questions are asked and
-// decided, dispatches are queued and settled, configuration is published. It says that something has changed and names it;
-// what it is like now, the other ports say.
+// Package changelog is the log of changes in a tenant: runs begin, wait and end, approvals are requested and decided, dispatches are queued
+// and settled, configuration is published. A change names the object that changed; current values come from the other stores.
 //
 //	after, err := log.Horizon(ctx) // from now on
 //	for {
@@ -14,15 +13,15 @@
 //
 // # One order
 //
-// A change has a position. Every reader of a tenant, in every process, reads the same changes in the order of their positions, and the
-// changes of one thread are in the order of their commits. A store adds changes in the transactions that make them, and gives them
-// positions while the thread is locked. A transaction that began earlier may still be running, and its positions
-// are lower than some that can be read already: therefore readers read only up to the [Store.Horizon], below which nothing is added any more.
+// A change has a position. All readers of a tenant, in all processes, read the same changes in the order of their positions, and the
+// changes of one thread are in commit order. A store adds a change in the transaction that makes it and assigns its position while the
+// thread is locked. A transaction that began earlier may still be running and have lower positions than changes that are already visible,
+// so readers read only up to the [Store.Horizon], below which no change is added any more.
 //
 // # Many readers
 //
-// A [Feed] reads the log once for all readers of its process, and keeps the last changes of each tenant that has readers in memory.
-// A [Reader] that is further behind reads the store, page by page.
+// A [Feed] reads the log once for all readers of its process, and caches the latest changes of each tenant that has readers. A [Reader]
+// that is further behind reads the store page by page.
 package changelog
 
 import (
@@ -33,20 +32,21 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Kind is what a change is about.
+// Kind is the kind of object that changed.
 type Kind string
 
 const (
-	// Run is a change of a run's status, which is [Change.Status].
+	// Run is a change of a run's status to [Change.Status].
 	Run Kind = "run"
-	// Tickets is a commit that opened or closed questions to people: [Change.Tickets].
+	// Tickets is a commit that opened or closed the tickets in [Change.Tickets].
 	Tickets Kind = "ticket"
-	// Decision is an accepted decision, [Change.Decided], on the question [Change.ID].
+	// Decision is an accepted decision, [Change.Decided], on the ticket [Change.ID].
 	Decision Kind = "decision"
-	// Dispatch is the dispatch [Change.ID] that was queued, queued again (an attempt failed, or its owner was lost), or has ended.
-	// Claims are no changes: the run of a dispatch that is claimed begins, which is one.
+	// Dispatch is a change of the dispatch [Change.ID]: it was queued, queued again after a failed attempt or the loss of its owner, or has
+	// ended. A claim is not a change, because the run that begins with it is one.
 	Dispatch Kind = "dispatch"
-	// Publication is another version of the configuration, [Change.ID], that is live. It belongs to the server, and is in the log of every tenant.
+	// Publication is a newly published version of the configuration, [Change.ID]. It belongs to the server and is in the log of every
+	// tenant.
 	Publication Kind = "publication"
 )
 
@@ -56,9 +56,9 @@ var Kinds = []Kind{Run, Tickets, Decision, Dispatch, Publication}
 // Server is the tenant of changes that belong to no tenant.
 const Server = "awaken.server"
 
-// Change is an entry of the log.
+// Change is an entry in the log.
 type Change struct {
-	Pos      int64 // its place in the log, which has gaps
+	Pos      int64 // position in the log, which has gaps
 	Kind     Kind
 	At       int64 // Unix ms
 	ThreadID string
@@ -66,25 +66,25 @@ type Change struct {
 	Status   string // of the run ([awaken.RunStatus]) or the dispatch (mailbox.Status)
 	ID       string // see Kind
 
-	Tickets []Ticket        // of a change of kind Tickets; at least one
-	Decided *awaken.Decided // of a change of kind Decision
+	Tickets []Ticket        // for kind Tickets; at least one
+	Decided *awaken.Decided // for kind Decision
 
-	// What the change does not say itself was looked up when it was read, and may have changed since it was made. It is missing if the
-	// thread was deleted.
+	// The fields below are not part of the logged change: they are looked up when it is read and show the state at that time. They are
+	// empty if the thread was deleted.
 	UserID  string      // of the thread
-	Deleted bool        // the thread does not exist any more, so whose it was is not known
-	Run     *awaken.Run // the record of a run, of a change of kind Run; nil if it was created, since its dispatch is its record then
+	Deleted bool        // the thread was deleted, so its user is unknown
+	Run     *awaken.Run // for kind Run; nil for a newly created run, which exists only as a dispatch
 }
 
-// Ticket is a question to a person.
+// Ticket is a request for a decision by a person.
 type Ticket struct {
 	ID         string // unique on the thread; decisions refer to it
 	ToolCallID string
 	ToolName   string
-	Open       bool // it waits for a decision; otherwise its call is over
+	Open       bool // waits for a decision; otherwise its call has ended
 }
 
-// TicketsOf returns the questions that a commit of calls opened or closed.
+// TicketsOf returns the tickets that a commit of calls opened or closed.
 func TicketsOf(calls []*awaken.CallState) (out []Ticket) {
 	for _, c := range calls {
 		if c.Ticket != nil && (c.Status == awaken.CallSuspended || c.Status.Terminal()) {
@@ -94,36 +94,36 @@ func TicketsOf(calls []*awaken.CallState) (out []Ticket) {
 	return out
 }
 
-// Position is a place in a log with what tells the log from others that have the same place: a database that was restored from a backup
-// has a log of its own from there on.
+// Position is a position in a log, with a check that identifies the log: after a database is restored from a backup, different changes get
+// the same positions.
 type Position struct {
-	Pos int64 // the last change up to here was read
-	// Check is when that change was made, Unix ms, in the log that the position is of. 0 means that it is not known, and not checked.
+	Pos int64 // all changes up to here were read
+	// Check is the time of the change at Pos, Unix ms. 0 means unknown and disables the check.
 	Check int64
 }
 
-// ErrGone is the error of a position from which the log cannot be read any more: changes behind it were removed, or it is not of this log.
+// ErrGone reports that the log cannot be read from a position: changes after it were trimmed, or the position belongs to another log.
 var ErrGone = errors.New("position is not in the log of changes")
 
-// Store is a log of changes. Implementations are safe for concurrent use; the package eventlog/changelog/changelogtest tests them.
+// Store is a changelog. Implementations are safe for concurrent use; package eventlog/changelog/changelogtest tests them.
 type Store interface {
-	// Horizon returns a position up to which the log is complete: changes up to it can be read, and none is added below or at it
-	// any more. It does not decrease, unless the log itself was set back (its database was restored), and passes every change soon after its transaction.
+	// Horizon returns a position up to which the log is complete: all changes up to it are visible, and none will be added at or below it.
+	// It passes every change soon after its transaction and decreases only if the database is restored from a backup.
 	Horizon(ctx context.Context) (int64, error)
-	// Changes returns the changes that q selects, in the order of their positions.
+	// Changes returns the changes that q selects, ordered by position.
 	Changes(ctx context.Context, q Query) (*Page, error)
-	// TrimChanges removes changes that are older than keep, of all tenants, and returns how many it removed. It may keep some.
+	// TrimChanges deletes changes older than keep, of all tenants, and returns how many it deleted. It may leave some for a later call.
 	TrimChanges(ctx context.Context, keep time.Duration) (int, error)
 }
 
-// Retention is how long changes are kept where a mailbox works on the store.
+// Retention is how long a mailbox keeps the changes of its store.
 const Retention = 24 * time.Hour
 
 // Query selects changes of a tenant and of the server.
 type Query struct {
 	Tenant string
-	After  int64 // only changes behind this position
-	Check  int64 // [Position.Check] of After; a log in which it is another one does not have the position
+	After  int64 // only changes after this position
+	Check  int64 // [Position.Check] of After; if the log has another value, the error is ErrGone
 	Upto   int64 // only changes up to this position, which is at most a horizon; 0 means the horizon
 	Limit  int   // 0 means 500
 }
@@ -139,9 +139,9 @@ func (q *Query) Size() int {
 // Page is a part of the log.
 type Page struct {
 	Changes []Change
-	// Upto is the position up to which the log was read: the next page begins behind it. It is at least Query.After.
+	// Upto is the position up to which the log was read; the next page begins after it. It is at least Query.After.
 	Upto  int64
 	Check int64 // [Position.Check] of Upto
-	// More is set if Upto is below that of the query, because there were too many changes.
+	// More reports that the limit ended the page before Query.Upto.
 	More bool
 }

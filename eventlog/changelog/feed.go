@@ -15,16 +15,16 @@ import (
 // FeedConfig configures a [Feed]. Only Store is required.
 type FeedConfig struct {
 	Store Store
-	// Poll is how often the log is looked at while it has readers; 0 means 100 ms.
+	// Poll is how often the feed reads the log while it has readers; default 100 ms.
 	Poll time.Duration
-	// Keep is how many changes of a tenant with readers stay in memory; 0 means 4,096.
+	// Keep is the number of changes cached per tenant with readers; default 4,096.
 	Keep int
-	// Encode is called once for each change that readers get from memory; its result is [Item.Data]. Nil means no data.
+	// Encode, if set, is called once for each cached change. Its result is [Item.Data].
 	Encode func(c *Change) []byte
 	Logger *slog.Logger // nil discards
 }
 
-// Feed reads a log once for all readers of its process. It is safe for concurrent use. It runs a goroutine while it has readers.
+// Feed reads a log once for all readers of its process. It is safe for concurrent use, and runs a goroutine while it has readers.
 type Feed struct {
 	cfg FeedConfig
 
@@ -34,7 +34,7 @@ type Feed struct {
 	stop func() <-chan struct{}
 }
 
-// NewFeed returns a feed of a log.
+// NewFeed returns a feed without readers.
 func NewFeed(cfg FeedConfig) *Feed {
 	cfg.Poll, cfg.Keep = cmp.Or(cfg.Poll, 100*time.Millisecond), cmp.Or(cfg.Keep, 4096)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
@@ -44,7 +44,7 @@ func NewFeed(cfg FeedConfig) *Feed {
 	return &Feed{cfg: cfg, tails: map[string]*tail{}}
 }
 
-// Item is a change with its encoding. Readers share it and must not change it.
+// Item is a change with its encoding. Readers share items and must not modify them.
 type Item struct {
 	Change
 	Data []byte
@@ -70,8 +70,8 @@ type tail struct {
 // Now makes [Feed.Follow] begin at the end of the log.
 var Now = Position{Pos: -1}
 
-// Follow returns a reader of a tenant's changes behind a position. The caller closes it. A position that the log does not
-// have is [ErrGone]; a reader that is much slower than the log is trimmed may get it later.
+// Follow returns a reader of a tenant's changes after a position. The caller closes it. The error is [ErrGone] if the log does not have the
+// position. A reader that falls behind the trimming of the log gets ErrGone from Next.
 func (f *Feed) Follow(ctx context.Context, tenant string, after Position) (*Reader, error) {
 	t := f.join(tenant, nil)
 	if t == nil { // the first reader of the tenant; the others need no position from the store
@@ -91,7 +91,7 @@ func (f *Feed) Follow(ctx context.Context, tenant string, after Position) (*Read
 		r.at = upto
 	case after.Pos < from:
 		r.early, err = r.catchUp(ctx)
-	case !known: // another process has read further than this one, or it is not a position of this log
+	case !known: // another process has read further, or the position belongs to another log
 		_, err = f.cfg.Store.Changes(ctx, Query{Tenant: tenant, After: after.Pos, Check: after.Check, Upto: after.Pos, Limit: 1})
 	}
 	if err != nil {
@@ -279,7 +279,7 @@ func (t *tail) look(pos Position) (items []*Item, upto Position, behind bool, wa
 	return items, upto, false, nil, nil
 }
 
-// Reader reads the changes of a tenant. One goroutine uses it.
+// Reader reads the changes of a tenant. It is not safe for concurrent use.
 type Reader struct {
 	feed   *Feed
 	tail   *tail
@@ -297,8 +297,7 @@ func (r *Reader) Position() Position {
 	return r.at
 }
 
-// Next waits until there is more to read, and returns changes and sets Position. There may be no changes, if only those of other tenants
-// were made.
+// Next waits for changes, advances Position and returns them. It may return no changes if only other tenants had some.
 func (r *Reader) Next(ctx context.Context) ([]*Item, error) {
 	if items := r.early; len(items) > 0 {
 		r.early = nil

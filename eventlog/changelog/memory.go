@@ -13,9 +13,9 @@ import (
 // memorySize is the number of changes that a Memory keeps.
 const memorySize = 10_000
 
-// Memory is a [Store] in the memory of a process, for stores that have one process. It keeps the last changes since it was first
-// read: until then, adding to it does nothing, so a program without readers pays nothing. A position of an earlier process is [ErrGone].
-// The zero Memory is ready for use.
+// Memory is a [Store] in memory, for stores used by a single process. It keeps the latest changes since it was first read; before that, Add
+// does nothing, so a program without readers pays nothing. For a position of an earlier process it returns [ErrGone]. The zero Memory is
+// ready for use.
 type Memory struct {
 	Now func() time.Time // nil means time.Now
 
@@ -42,7 +42,7 @@ func (m *Memory) now() time.Time {
 // Wanted reports whether Add has an effect.
 func (m *Memory) Wanted() bool { return m.read.Load() }
 
-// Add adds a change, and sets its position and its time. The caller holds a lock that orders the changes of a thread.
+// Add adds a change and sets its position and time. The caller holds a lock that orders the changes of a thread.
 func (m *Memory) Add(tenant string, c Change) {
 	if !m.Wanted() {
 		return
@@ -65,7 +65,7 @@ func (m *Memory) cut(n int) {
 	}
 }
 
-// begin begins the log. Positions begin with the time in µs, so that they are not those of earlier processes.
+// begin begins the log. Positions begin with the time in µs, so that they differ from the positions of earlier processes.
 func (m *Memory) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

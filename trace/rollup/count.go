@@ -25,11 +25,10 @@ func (t tally) add(tenant string, by Dimension, value string, at int64, f *Figur
 	}
 }
 
-// maxValue is the maximum length of a value, in bytes: models make up names of tools of any length, but a store can keep figures only by
-// short ones.
+// maxValue is the maximum length of a value, in bytes: models may invent tool names of any length, but stores can index only short ones.
 const maxValue = 256
 
-// clip returns the beginning of a value that is too long.
+// clip truncates a value that is too long.
 func clip(value string) string {
 	if len(value) <= maxValue {
 		return value
@@ -58,7 +57,7 @@ func (t tally) count(tenant string, run *awaken.Run, log *logFigures) {
 	}
 }
 
-// logFigures are the figures that are in the log of a run.
+// logFigures holds the figures derived from the log of a run.
 type logFigures struct {
 	begun  bool
 	since  int64 // when the activation began, Unix ms; 0 between activations
@@ -74,7 +73,7 @@ func newLogFigures() *logFigures {
 	return &logFigures{models: map[string]*Figures{}, tools: map[string]*Figures{}, names: map[string]string{}, starts: map[string]int64{}}
 }
 
-// add takes in the next entry of the run's log.
+// add processes the next entry of the run's log.
 func (l *logFigures) add(e *awaken.Entry) {
 	switch ev := e.Event.(type) {
 	case *awaken.RunStart:
@@ -103,7 +102,7 @@ func (l *logFigures) add(e *awaken.Entry) {
 	}
 }
 
-// done takes in the outcome of a call. What a call waits for does not count as its time.
+// done records the outcome of a call. The time that a call waits does not count.
 func (l *logFigures) done(id string, outcome awaken.CallStatus, at int64) {
 	start, known := l.starts[id]
 	delete(l.starts, id)
@@ -121,7 +120,7 @@ func (l *logFigures) done(id string, outcome awaken.CallStatus, at int64) {
 	sum(l.tools, name, &f)
 }
 
-// sum adds figures to those of a name.
+// sum adds figures to the figures of a name.
 func sum(m map[string]*Figures, name string, f *Figures) {
 	if m[name] == nil {
 		m[name] = new(Figures)

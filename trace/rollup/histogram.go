@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Bounds are the upper bounds of the bars of a [Histogram], in milliseconds, each about 1.5 times the one before. The last bar has
-// what is above all of them.
+// Bounds are the upper bounds of the buckets of a [Histogram], in milliseconds, each about 1.5 times the previous one. A last bucket counts
+// the durations above all bounds.
 var Bounds = [...]int64{1, 2, 3, 5, 8, 11, 17, 26, 38, 58, 86, 130, 195, 292, 438, 657, 985, 1478, 2217, 3325, 4988, 7482, 11223, 16834, 25251,
 	37877, 56815, 85223, 127834, 191751, 287627, 431440, 647160, 970740, 1456110, 2184164, 3276247, 4914370, 7371555}
 
-// Histogram counts durations by their size. Those of several processes add up.
+// Histogram counts durations by bucket. Histograms of several processes can be added.
 type Histogram [len(Bounds) + 1]int64
 
 func (h *Histogram) add(ms int64) {
@@ -18,8 +18,8 @@ func (h *Histogram) add(ms int64) {
 	h[i]++
 }
 
-// Quantile returns the duration, in milliseconds, that a share q of the durations does not exceed, or 0 if there are none. It is
-// wrong by at most the width of its bar, a third.
+// Quantile returns the q-quantile of the durations, in milliseconds, or 0 if there are none. Its error is at most the width of a bucket, a
+// third.
 func (h *Histogram) Quantile(q float64) float64 {
 	total := int64(0)
 	for _, n := range h {

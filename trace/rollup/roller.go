@@ -11,17 +11,18 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Runs has the records and logs of a tenant's runs.
+// Runs reads the records and logs of a tenant's runs.
 type Runs interface {
 	LoadRun(ctx context.Context, id string) (*awaken.Run, error)
 	Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error)
 }
 
-// Roller counts runs that have ended. Every process may have one: they share the work.
+// Roller counts ended runs. Every process may have one; they share the work.
 type Roller struct {
 	Store Store
 	Runs  func(tenant string) Runs
-	// Ended is called with each run before it is counted, and again if it is not counted then. While it fails, the run is not counted. Nil does nothing.
+	// Ended, if set, is called with each run before it is counted, possibly more than once. While it returns an error, the run is not
+	// counted.
 	Ended  func(ctx context.Context, tenant string, run *awaken.Run) error
 	Logger *slog.Logger // nil discards
 }
@@ -60,8 +61,8 @@ func (r *Roller) Work(ctx context.Context) {
 	}
 }
 
-// Round counts some of the runs that have ended, and returns how many it found. A run whose record or log cannot be read keeps its mark:
-// the others are counted, and the error is about the first such run. If there are no others, Round returns 0.
+// Round counts some of the ended runs and returns how many it found. A run whose record or log cannot be read stays uncounted; the other
+// runs are counted, and Round returns the first such error. If there are no other runs, it returns 0.
 func (r *Roller) Round(ctx context.Context) (int, error) {
 	ended, err := r.Store.Ended(ctx, group)
 	if err != nil || len(ended) == 0 {
@@ -79,7 +80,7 @@ func (r *Roller) Round(ctx context.Context) (int, error) {
 	if len(counted) == 0 || ctx.Err() != nil {
 		return 0, first
 	}
-	// It may also be that another process has counted one of them; then the next round finds the others.
+	// If another process has counted one of them, the next round finds the others.
 	if _, err = r.Store.Count(ctx, counted, figures); err != nil {
 		return 0, err
 	}

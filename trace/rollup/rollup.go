@@ -1,9 +1,9 @@
-// Package rollup keeps figures about runs by hour and by day: how many ran, how many failed, what they used and cost and how long
-// they took, in total and by agent, model, tool, user and version. The figures survive restarts, and those of all processes add up.
+// Package rollup aggregates figures about runs by hour and day: number, failures, usage, cost and duration, in total and by agent, model,
+// tool, user and version. The figures survive restarts and include the runs of all processes.
 //
-// A run is counted when it has ended, once, by a process in the background: a [Roller] takes runs of which the store knows that they
-// ended and are not counted, derives their [Figures] from their records and logs, and adds these in the transaction that says that they are.
-// So a commit does nothing for it, and whatever process is killed, a run is counted exactly once.
+// A [Roller] counts runs in the background after they have ended. It takes ended runs that the store has marked as uncounted, derives their
+// [Figures] from their records and logs, and adds the figures in the transaction that removes the marks. So commits do no extra work, and a
+// run is counted exactly once even if processes are killed.
 //
 //	roller := &rollup.Roller{Store: db.Rollups(), Runs: func(tenant string) rollup.Runs { return db.Store(tenant) }}
 //	go roller.Work(ctx)
@@ -19,7 +19,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Dimension is what figures are kept by.
+// Dimension is a dimension that figures are grouped by.
 type Dimension string
 
 const (
@@ -40,13 +40,13 @@ const (
 	KeepDays  = 3 * 365 * 24 * time.Hour
 )
 
-// The times that figures are kept for.
+// The spans of figures.
 const (
 	Hour = time.Hour
 	Day  = 24 * time.Hour
 )
 
-// Key says what figures are about.
+// Key identifies figures: a tenant, a value of a dimension and a span.
 type Key struct {
 	Tenant string
 	By     Dimension
@@ -55,13 +55,13 @@ type Key struct {
 	At     int64         // the beginning of the hour or day, UTC, Unix seconds
 }
 
-// Figures are about runs that ended in some time.
+// Figures are the figures of runs that ended within a span.
 type Figures struct {
 	Count  int64 // runs; of a model, requests; of a tool, calls
-	Errors int64 // of them, that failed
+	Errors int64 // of Count, that failed
 	Usage  llm.Usage
 	Cost   money.Amount
-	// Timed of them have a known duration, without the time in which a run waited. DurationMS is their sum.
+	// Timed is how many of Count have a known duration. DurationMS is the sum of those durations, without the time that runs waited.
 	Timed      int64
 	DurationMS int64
 	Durations  Histogram
@@ -80,7 +80,7 @@ func (f *Figures) Add(o *Figures) {
 	}
 }
 
-// bound bounds the figures of one run, so that no provider that reports nonsense makes the sums of all overflow.
+// bound limits the figures of one run, so that a nonsensical report from a provider cannot overflow the sums.
 func (f *Figures) bound() {
 	const tokens, cost = 1_000_000_000_000, 1_000_000 * money.Dollar
 	u := &f.Usage
@@ -98,14 +98,14 @@ func (f *Figures) timed(ms int64) {
 	f.Durations.add(ms)
 }
 
-// Ended is a run that has ended and is not counted yet.
+// Ended is a run that has ended and has not been counted.
 type Ended struct {
-	Mark   int64 // identifies it
+	Mark   int64 // identifies the entry
 	Tenant string
 	RunID  string
 }
 
-// Row has figures of a dimension's value in a step.
+// Row holds the figures of one value of a dimension in one step.
 type Row struct {
 	Value string
 	At    int64 // the beginning of the step, Unix seconds
@@ -123,7 +123,7 @@ type Query struct {
 	Durations    bool // also return histograms
 }
 
-// Span returns the span that the query is answered from: days if Since and Step are whole days.
+// Span returns the span of the figures that answer the query: Day if Since and Step are whole days, otherwise Hour.
 func (q *Query) Span() time.Duration {
 	if day := int64(Day / time.Second); q.Step%Day == 0 && q.Since%day == 0 {
 		return Day
@@ -131,16 +131,16 @@ func (q *Query) Span() time.Duration {
 	return Hour
 }
 
-// Store keeps figures of all tenants. Implementations are safe for concurrent use, also by several processes; package
-// rolluptest tests them.
+// Store stores the figures of all tenants. Implementations are safe for concurrent use, also by several processes; package rolluptest tests
+// them.
 type Store interface {
-	// Ended returns runs that have ended and are not counted, those that ended first before others, at most limit.
+	// Ended returns at most limit ended runs that have not been counted, in the order they ended.
 	Ended(ctx context.Context, limit int) ([]Ended, error)
-	// Count adds figures, and removes the marks of the runs that they are about, in one transaction. It reports false, and has changed
-	// nothing, if one of the marks is gone: another process has counted its run.
+	// Count adds figures and removes the marks of their runs in one transaction. If one of the marks is gone, because another process has
+	// counted its run, Count changes nothing and reports false.
 	Count(ctx context.Context, ended []Ended, figures map[Key]*Figures) (bool, error)
-	// Figures returns the figures that q selects, one row for each value and step that has any, in no order.
+	// Figures returns the figures that q selects, one row for each value and step that has any, in no particular order.
 	Figures(ctx context.Context, q Query) ([]Row, error)
-	// TrimFigures removes the figures of hours and of days that began before the given times, Unix seconds.
+	// TrimFigures deletes the figures of hours and days that began before the given times, Unix seconds.
 	TrimFigures(ctx context.Context, hours, days int64) error
 }

@@ -8,19 +8,18 @@ import (
 
 // Log lists commits. Stores implement it; package store/storetest tests them.
 type Log interface {
-	// Commits returns commits of a run, in the order in which they were made. It returns
-	// ErrNotFound if the run does not exist.
+	// Commits returns commits of a run in the order they were made. It returns ErrNotFound if the run does not exist.
 	Commits(ctx context.Context, runID string, q Query) ([]Commit, error)
 }
 
 // Query selects commits of a run.
 type Query struct {
-	After Place // only commits behind this one
+	After Place // only commits after this one
 	Limit int   // 0 means all
 }
 
-// Place names a commit of a run: its owner, and its number among the owner's commits. The zero
-// Place is before the first.
+// Place identifies a commit of a run by the fence of its owner and its number among the owner's commits. The zero Place is before the first
+// commit.
 type Place struct {
 	Fence  uint64
 	Number uint64
@@ -31,19 +30,18 @@ func (p Place) before(q Place) bool {
 	return p.Fence < q.Fence || p.Fence == q.Fence && p.Number < q.Number
 }
 
-// Commit is what a store knows of a commit.
+// Commit describes a commit of a run.
 type Commit struct {
-	// Place has the fence of the owner that made the commit. The number counts the commits that
-	// the owner made for the run, from 1.
+	// Place has the fence of the owner that made the commit, and the number of the commit among the owner's commits for the run, from 1.
 	Place
 	Time int64 // Unix ms
-	// First and Last are the numbers of its first and last event. Without events, First is 0 and
-	// Last is the end of the thread's log.
+	// First and Last are the sequence numbers of its first and last event. Without events, First is 0 and Last is the end of the thread's
+	// log.
 	First, Last uint64
 	Kinds       Kinds
 }
 
-// Kinds says what a commit made durable. A commit may have several kinds, or none.
+// Kinds is a set of kinds of changes that a commit made durable. It may be empty.
 type Kinds uint8
 
 const (
@@ -52,7 +50,7 @@ const (
 	Result                     // a call, or a step of one, has its result
 	Question                   // a call waits for a decision
 	Step                       // a step of the run ended
-	Wait                       // the run waits, and its activation is over
+	Wait                       // the run waits and its activation ended
 	End                        // the run ended
 )
 
@@ -69,8 +67,8 @@ func (k Kinds) Names() []string {
 	return names
 }
 
-// CallKinds returns the kinds of a commit that follow from its records of the ledger. A record that
-// has steps was committed because of them, unless the call is over.
+// CallKinds returns the kinds that follow from the ledger records of a commit. A record with steps was committed for its steps, unless the
+// call has ended.
 func CallKinds(calls []*awaken.CallState) (k Kinds) {
 	for _, c := range calls {
 		switch {
@@ -92,7 +90,7 @@ func CallKinds(calls []*awaken.CallState) (k Kinds) {
 	return k
 }
 
-// EventKinds returns the kinds of a commit that follow from its events.
+// EventKinds returns the kinds that follow from the events of a commit.
 func EventKinds(entries []awaken.Entry) (k Kinds) {
 	for i := range entries {
 		switch ev := entries[i].Event.(type) {
@@ -111,16 +109,15 @@ func EventKinds(entries []awaken.Entry) (k Kinds) {
 	return k
 }
 
-// Numbering numbers the commits of a run, which a store passes to it in their order, and selects
-// those of a query.
+// Numbering numbers the commits of a run, which a store passes to it in order, and selects the commits of a query.
 type Numbering struct {
 	Query
 	last Place
 	n    int // selected so far
 }
 
-// Next returns the place of the next commit, and whether the query selects it. The fence is that of
-// the commit, or 0 if the store does not know it: then it is that of the commit before.
+// Next returns the place of the next commit, and whether the query selects it. Fence is the fence of the commit, or 0 if the store does not
+// know it: then the fence of the previous commit is assumed.
 func (b *Numbering) Next(fence uint64) (p Place, selected bool) {
 	if fence == 0 || fence == b.last.Fence {
 		b.last.Number++
@@ -133,5 +130,5 @@ func (b *Numbering) Next(fence uint64) (p Place, selected bool) {
 	return b.last, selected
 }
 
-// Full reports whether the query selects no further commit.
+// Full reports whether the query's limit is reached.
 func (b *Numbering) Full() bool { return b.Limit > 0 && b.n == b.Limit }

@@ -1,8 +1,6 @@
-// Package timeline reports what happened to a run, and when: who owned it, what it committed, its steps
-// and calls, whom it waited for, and what a new owner took back.
+// Package timeline reports the history of a run: its owners, commits, steps, calls and waits, and the work that a new owner discarded.
 //
-// A run writes only by commits ([github.com/awaken-go/awaken.Committer]), and each is made by one owner of its thread. So the
-// commits of a run are the outline of its story; the event log has what happened between them, and the
-// ledger what became of each call. [Log] is the port by which stores list commits. It costs a run
-// nothing: a store keeps what it has to write anyway.
+// A run writes only by commits ([github.com/awaken-go/awaken.Committer]), and each commit is made by one owner of the thread. So the
+// commits of a run are the outline of its history; the event log has the details between them, and the ledger the outcome of each call.
+// [Log] is the port by which stores list commits. A timeline costs a run nothing, because it is read from data that the store keeps anyway.
 package timeline

@@ -5,11 +5,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Page is a part of the story of a run: some of its commits, and what happened in them. Times are
-// Unix ms, and 0 if they are not known; the numbers seq are those of events.
+// Page is a part of a run's timeline: some of its commits, and what happened in them. Times are Unix ms, 0 if unknown; seq is the sequence
+// number of an event.
 //
-// A page begins again with the last step of the page before, because more may have happened to it.
-// What has the same seq, or is the same step or call, replaces what the page before had.
+// A page repeats the last step of the previous page, because more may have happened to it. Rows with the same seq, step or call replace the
+// rows of the previous page.
 type Page struct {
 	Commits     []CommitRow  `json:"commits"`
 	Activations []Activation `json:"activations"`
@@ -30,33 +30,32 @@ type CommitRow struct {
 	Kinds    []string `json:"kinds"`               // start, intent, result, question, step, wait, end
 }
 
-// Activation is a time during which an owner ran the run.
+// Activation is a period during which one owner executed the run.
 type Activation struct {
 	Number    int    `json:"number"` // from 1
 	Seq       uint64 `json:"seq"`
 	Fence     uint64 `json:"fence"` // of the owner
 	StartedAt int64  `json:"started_at"`
 	EndedAt   int64  `json:"ended_at,omitempty"`
-	// Outcome is the type of the termination, or suspended if the run waits. It is empty while the
-	// activation lasts, and if its owner was lost.
+	// Outcome is the type of the termination, or suspended if the run waits. It is empty while the activation lasts, and if its owner died.
 	Outcome awaken.TerminationType `json:"outcome,omitempty"`
 }
 
-// Takeover is a change of owner in the middle of an activation: the owner before had died, or given
-// up the thread because its process was stopped. What that owner had not committed is in no log.
+// Takeover is a change of owner in the middle of an activation: the previous owner had died, or had given up the thread because its process
+// stopped. Uncommitted work of that owner is not in any log.
 type Takeover struct {
 	Seq       uint64 `json:"seq"`
 	At        int64  `json:"at"`
 	FromFence uint64 `json:"from_fence"`
 	ToFence   uint64 `json:"to_fence"`
-	// Step is the step that was open, or nil. It was begun anew if TakenBack is set, and else
-	// continued with what the ledger had.
+	// Step is the step that was open, or nil. The new owner restarted the step if TakenBack is set, and otherwise continued it from the
+	// ledger.
 	Step *int `json:"step,omitempty"`
-	// TakenBack are the committed events that no longer count.
+	// TakenBack is the range of committed events that the takeover invalidated.
 	TakenBack *Range `json:"taken_back,omitempty"`
 }
 
-// Range is a range of events, by their numbers.
+// Range is a range of events by sequence number.
 type Range struct {
 	FirstSeq uint64 `json:"first_seq"`
 	LastSeq  uint64 `json:"last_seq"`
@@ -95,10 +94,10 @@ type CallRow struct {
 	EndedAt   int64              `json:"ended_at,omitempty"`
 	Attempts  int                `json:"attempts,omitempty"` // how often it has begun, as far as that was committed
 	InDoubt   bool               `json:"in_doubt,omitempty"` // its owner was lost while it ran, and its outcome was not known
-	// Doubt says since when and why its outcome is not known, or how that was settled.
+	// Doubt says since when and why the outcome is unknown, or how the doubt was settled.
 	Doubt   *awaken.Doubt  `json:"doubt,omitempty"`
 	Outcome awaken.Outcome `json:"outcome,omitempty"` // whether it took effect, as far as that is known
-	// Probe says what the tool knew of the call in doubt: done or not_done.
+	// Probe is the tool's answer about the call in doubt: done or not_done.
 	Probe     string             `json:"probe,omitempty"`
 	Child     string             `json:"child_run_id,omitempty"`
 	Question  *Asked             `json:"question,omitempty"` // the last one
@@ -106,7 +105,7 @@ type CallRow struct {
 	Steps     []*awaken.CallStep `json:"steps,omitempty"` // recorded by the tool, without their results
 }
 
-// Asked is what a call asked a person.
+// Asked is a call's request for a decision.
 type Asked struct {
 	TicketID  string              `json:"ticket_id"`
 	Action    string              `json:"action"`
@@ -117,7 +116,7 @@ type Asked struct {
 	Escalated bool                `json:"escalated,omitempty"`
 }
 
-// WaitRow is a time during which the run waited and had no owner.
+// WaitRow is a period during which the run waited and had no owner.
 type WaitRow struct {
 	Seq       uint64               `json:"seq"`
 	Since     int64                `json:"since"`
@@ -127,7 +126,7 @@ type WaitRow struct {
 	TicketIDs []string             `json:"ticket_ids"`
 }
 
-// Reset is a withdrawal of what a model had said in a step.
+// Reset is a withdrawal of the model's output in a step.
 type Reset struct {
 	Seq    uint64 `json:"seq"`
 	At     int64  `json:"at"`

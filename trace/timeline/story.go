@@ -8,21 +8,21 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 )
 
-// Source is what a story is told from. Stores implement it.
+// Source is the input of [Read]. Stores implement it.
 type Source interface {
 	Log
 	awaken.EventLog
 	Calls(ctx context.Context, runID string) ([]*awaken.CallState, error)
 }
 
-// Mark is a place between two pages. The zero Mark is before the first.
+// Mark is a position between two pages. The zero Mark is before the first page.
 type Mark struct {
 	Fence  uint64 `json:"f,omitempty"` // of the last commit of the page before
 	Number uint64 `json:"n,omitempty"`
 	Point  Point  `json:"p,omitzero"`
 }
 
-// Point is where the events of a page begin: the last step before it begins right behind it.
+// Point is the position where the events of a page begin, just before the last step of the previous page.
 type Point struct {
 	Seq         uint64 `json:"s,omitempty"`
 	Steps       int    `json:"t,omitempty"` // before it
@@ -33,8 +33,8 @@ type Point struct {
 	Open        bool   `json:"o,omitempty"` // it had not ended
 }
 
-// Read returns the page of a run behind a mark, with up to limit commits, and the mark behind that
-// page. More reports whether the run had more commits when it was read.
+// Read returns the page after a mark, with up to limit commits, and the mark after that page. More reports whether the run had more commits
+// when it was read.
 func Read(ctx context.Context, from Source, run *awaken.Run, after Mark, limit int) (page *Page, next Mark, more bool, err error) {
 	commits, err := from.Commits(ctx, run.RunID, Query{After: Place{Fence: after.Fence, Number: after.Number}, Limit: limit + 1})
 	if err != nil {
@@ -65,8 +65,8 @@ func Read(ctx context.Context, from Source, run *awaken.Run, after Mark, limit i
 // atOnce is how many entries are read at once.
 const atOnce = 1000
 
-// readEvents tells the events behind the start of the page, up to a number. No more entries can have a number up to there than there
-// are numbers, so it asks for no more: a run that is read in small pages is read once, and not from every page to the end.
+// readEvents adds the events after the start of the page, up to sequence number upTo. It limits each query by the sequence numbers that are
+// left, so that small pages do not read the rest of the run again and again.
 func (t *teller) readEvents(ctx context.Context, log awaken.EventLog, threadID string, upTo uint64) error {
 	for after := t.at.Seq; after < upTo; {
 		limit := int(min(atOnce, upTo-after))

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Spent is what judging the runs of an agent has taken in a day.
+// Spent is the cost of judging the runs of an agent in a day.
 type Spent struct {
 	Judged  int     `json:"judged"`
-	Skipped int     `json:"skipped"` // runs that were selected when the budget was used up
+	Skipped int     `json:"skipped"` // runs that were sampled after the budget was used up
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// Day is what judging the runs of an agent has taken in a day.
+// Day is [Spent] with its agent and day.
 type Day struct {
 	AgentID string `json:"agent_id"`
 	Day     string `json:"day"` // UTC, such as 2026-11-17
@@ -29,7 +29,7 @@ const (
 	dayLayout      = time.DateOnly
 )
 
-// spentKey is the key of what was spent for an agent in a day.
+// spentKey is the key of an agent's spending in a day.
 func spentKey(day, agent string) string { return day + " " + agent }
 
 // exceeds says which limit of a policy is reached, or "".
@@ -59,7 +59,8 @@ func (w *Worker) spent(ctx context.Context, key string) (s Spent, raw json.RawMe
 	return s, e.Value, json.Unmarshal(e.Value, &s)
 }
 
-// spend adds to what was spent for an agent today, unless a limit of the policy is reached, which it returns. A policy of nil has no limits.
+// spend adds to today's spending for an agent, unless a limit of the policy is reached: then it returns the limit. A nil policy has no
+// limits.
 func (w *Worker) spend(ctx context.Context, agent string, p *Policy, more Spent) (over string, err error) {
 	key := spentKey(time.Now().UTC().Format(dayLayout), agent)
 	for {
@@ -81,7 +82,7 @@ func (w *Worker) spend(ctx context.Context, agent string, p *Policy, more Spent)
 	}
 }
 
-// Days returns what judging has taken, the latest day first, and by agent.
+// Days returns the cost of judging by day, latest first, and agent.
 func (w *Worker) Days(ctx context.Context) ([]Day, error) {
 	entries, err := w.Budgets.List(ctx, spentNamespace)
 	if err != nil {
@@ -98,7 +99,7 @@ func (w *Worker) Days(ctx context.Context) ([]Day, error) {
 	return out, nil
 }
 
-// forgetSpent removes what was spent on days before a time.
+// forgetSpent deletes the spending of days before a time.
 func (w *Worker) forgetSpent(ctx context.Context, before time.Time) error {
 	days, err := w.Days(ctx)
 	for _, d := range days {

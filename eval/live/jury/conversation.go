@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// What the judge sees of a conversation.
+// Limits of the conversation that the judge sees.
 const (
 	maxRecords = 100    // of the log that are read, up to the end of the run
 	maxBytes   = 32_000 // of what was said
@@ -20,8 +20,9 @@ const (
 	maxPiece   = 4_000  // of any other message, call or result
 )
 
-// conversation returns what was said before the answer of a run, as the model saw it: earlier turns, calls and their results, without what was
-// rewound, and with summaries instead of what they replace. If it is long, the oldest is left out, and the first entry says how much.
+// conversation returns the conversation before the answer of a run, as the model saw it: earlier turns, calls and their results, without
+// rewound messages, and with summaries instead of the messages they replace. If it is too long, the oldest messages are omitted, and the
+// first entry says how many.
 func conversation(ctx context.Context, from trace.Source, rec *trace.Recording, answer string) ([]eval.Said, error) {
 	run := rec.Run
 	records, err := from.Messages(ctx, run.ThreadID, awaken.MessageQuery{Before: max(run.Input.ToSeq, run.Output.ToSeq) + 1, Limit: maxRecords, Last: true})

@@ -4,14 +4,14 @@
 //	roller := &rollup.Roller{Store: db.Rollups(), Runs: …, Ended: w.Offer}
 //	go w.Work(ctx)
 //
-// An agent says in its section "eval_live" which share of its runs is judged, by which scorers, by which model, and what that may cost in a
-// day; see [Policy]. A run is judged after it has ended, by a process in the background that only reads it: nothing of the run waits for that or
-// is changed by it. The judge is a model with a route of its own.
+// The section "eval_live" of an agent sets the sampled share of its runs, the scorers, the judging model, and the daily budget; see
+// [Policy]. A background process judges a run after it has ended and only reads it: judging neither delays nor changes the run. The judge
+// is a model with a route of its own.
 //
-// Which runs are judged follows from their ids, so every process selects the same. [Worker.Offer] stores that a run is to be judged before the run is
-// counted, and as often as it is called with a run, there is one judgement of it. A process takes a judgement by its revision, and says so before it
-// asks a model. If that process dies, the judgement is in doubt: the judge may have been paid, so it is asked again only if a client wants that.
-// Scorers cost nothing, and are asked again.
+// Runs are sampled by their IDs, so all processes select the same runs. [Worker.Offer] stores a pending judgement before the run is
+// counted; offering a run again has no effect. A process takes a judgement by compare-and-swap, and records that it asks a model before it
+// does. If that process dies, the judgement is in doubt: the judge may have been paid, so it is asked again only on a client's request.
+// Scorers cost nothing and simply run again.
 //
-// Only what users and MCP clients have started is judged: no runs of other runs, no forks, no previews, and no evaluations, which run elsewhere.
+// Only runs started by users and MCP clients are judged: no child runs, forks, previews or evaluations.
 package jury

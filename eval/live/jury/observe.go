@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// observe returns what a recorded run did, as scorers look at it. Calls of runs that it started do not count.
+// observe returns the observation of a recorded run for scorers. Calls of child runs do not count.
 func observe(rec *trace.Recording) *eval.Observation {
 	run := rec.Run
 	o := &eval.Observation{Inferences: len(rec.Turns), Steps: run.Steps, DurationMS: max(0, run.FinishedAt-run.StartedAt),

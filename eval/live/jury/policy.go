@@ -11,10 +11,10 @@ import (
 	"github.com/awaken-go/awaken/internal/check"
 )
 
-// Name is that of the plugin and of the section of agents, one of [registry.EvaluationSections].
+// Name is the name of the plugin and of the agents' section, one of [registry.EvaluationSections].
 const Name = "eval_live"
 
-// Policy says which runs of an agent are judged, and how.
+// Policy sets which runs of an agent are judged, and how.
 type Policy struct {
 	Share      float64       `json:"share" jsonschema:"Share of the runs that is judged, 0 to 1, apart from those that failed. Which ones follows from their ids."`
 	ErrorShare float64       `json:"error_share" jsonschema:"Share of the runs that failed, 0 to 1. They have the score 0."`
@@ -81,7 +81,7 @@ func (p *Policy) selects(run *awaken.Run) bool {
 	return float64(binary.BigEndian.Uint64(sum[:8]))/math.MaxUint64 < share || share == 1
 }
 
-// New returns the plugin that makes the section known to agents. It does nothing in their runs.
+// New returns a plugin that declares the section. It does nothing in runs.
 func New() awaken.Plugin { return plugin{} }
 
 type plugin struct{}

@@ -18,30 +18,30 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Runs has the runs of a tenant.
+// Runs reads the runs of a tenant.
 type Runs interface {
 	trace.Source
 	Thread(ctx context.Context, id string) (*awaken.Thread, error)
 }
 
-// Worker judges runs. Every process may have one: they share the work.
+// Worker judges runs. Every process may have one; they share the work.
 type Worker struct {
 	Store    live.Store
-	Budgets  profile.Store // what was spent, of all tenants
+	Budgets  profile.Store // spending of all tenants
 	Runs     func(tenant string) Runs
 	Registry func() *registry.Registry // the live version, which has the policies
-	// Ask asks a model about an answer. If that fails, the opinion says only what it took.
+	// Ask asks a model about an answer. If it returns an error, the opinion has only the usage and cost.
 	Ask func(ctx context.Context, q Question) (Opinion, error)
-	// Ours reports whether a thread is that of an experiment, so that its runs are not judged. Nil means that none is.
+	// Ours, if set, reports whether a thread belongs to an experiment, whose runs are not judged.
 	Ours func(t *awaken.Thread) bool
-	// Judged is told of each judgement that has scores, once: after it is stored. Nil is told nothing.
+	// Judged, if set, is called once for each judgement with scores, after it is stored.
 	Judged func(ctx context.Context, run *awaken.Run, j *live.Judgement)
 
 	Lease  time.Duration // how long a process may judge a run; default 5 minutes
 	Logger *slog.Logger  // nil discards
 }
 
-// Question is what a model is asked.
+// Question is a question to the judge.
 type Question struct {
 	Model
 	Registry *registry.Registry // has the model
@@ -49,7 +49,7 @@ type Question struct {
 	Answer   string
 }
 
-// Opinion is what a model says about an answer, and what asking it took.
+// Opinion is the judge's answer, with its usage and cost.
 type Opinion struct {
 	live.Verdict
 	Tokens  int64
@@ -68,11 +68,11 @@ const (
 // Keep is how long judgements are kept, counted from when their runs were created.
 const Keep = 90 * 24 * time.Hour
 
-// Offer stores that a run which has ended is to be judged, if the policy of its agent says so. Offering a run again changes nothing.
+// Offer stores a pending judgement of an ended run if the policy of its agent selects the run. Offering a run again has no effect.
 func (w *Worker) Offer(ctx context.Context, tenant string, run *awaken.Run) error {
 	agent := agentOf(run)
 	policy, err := w.policy(agent)
-	if err != nil && w.Logger != nil { // the run is counted nevertheless
+	if err != nil && w.Logger != nil { // the run is counted anyway
 		w.Logger.Warn("cannot read the policy of live evaluation", "agent", agent, "error", err)
 	}
 	if err != nil || policy == nil || run.ParentRunID != "" || run.Origin != "user" && run.Origin != "mcp" || run.Call != nil || !policy.selects(run) {
@@ -107,7 +107,7 @@ func agentOf(run *awaken.Run) string { return cmp.Or(run.FirstAgentID, run.Agent
 // policy returns the policy of an agent, or nil.
 func (w *Worker) policy(agent string) (*Policy, error) { return Of(w.Registry().Agent(agent)) }
 
-// Work judges runs until ctx is done, and then for a few seconds more those that it has begun.
+// Work judges runs until ctx is done, and then allows the judgements in progress a few more seconds.
 func (w *Worker) Work(ctx context.Context) {
 	var trim due.Chore
 	due.NewLoop(pause).Work(ctx, func(ctx context.Context) (more bool) {
@@ -126,7 +126,7 @@ func (w *Worker) trim(ctx context.Context, now time.Time) error {
 	return errors.Join(w.Store.ForgetJudgements(ctx, now.Add(-Keep).UnixMilli()), w.forgetSpent(ctx, now.Add(-Keep)))
 }
 
-// Round judges some of the runs that are to be judged, and returns how many it found.
+// Round works on some of the pending judgements and returns how many it found.
 func (w *Worker) Round(ctx context.Context) (int, error) {
 	rows, err := w.Store.Judgements(ctx, live.Query{Due: true, Limit: atOnce})
 	if err != nil || len(rows) == 0 {
@@ -150,7 +150,7 @@ func (w *Worker) Round(ctx context.Context) (int, error) {
 	return len(rows), errors.Join(errs...)
 }
 
-// take judges a run, unless another process has been faster.
+// take judges a run, unless another process took the judgement first.
 func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 	if j.Status == live.Judging && j.Asked {
 		return w.end(ctx, j, live.InDoubt, "the process that asked the judge is gone")
@@ -205,19 +205,19 @@ func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 	return err
 }
 
-// end stores how a judgement has ended.
+// end stores the final status of a judgement.
 func (w *Worker) end(ctx context.Context, j *live.Judgement, status live.Status, reason string) error {
 	_, err := w.store(ctx, j, status, reason)
 	return err
 }
 
-// store is end, and reports false if another process was faster.
+// store is like end, and reports false if another process changed the judgement first.
 func (w *Worker) store(ctx context.Context, j *live.Judgement, status live.Status, reason string) (stored bool, err error) {
 	j.Status, j.Wait, j.Asked, j.Reason, j.JudgedAt = status, -1, false, reason, time.Now().UnixMilli()
 	return w.Store.SwapJudgement(ctx, j)
 }
 
-// judge scores a run, and returns it.
+// judge scores a run and returns the run.
 func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) (*awaken.Run, error) {
 	rec, err := (&trace.Recorder{Source: w.Runs(j.Tenant), Alone: true}).Record(ctx, j.RunID)
 	if err != nil {
@@ -265,11 +265,11 @@ func sum(j *live.Judgement) {
 	j.Score, j.Passed = &lowest, &passed
 }
 
-// Low is the score of a model below which an answer does not pass.
+// Low is the judge's score below which an answer does not pass.
 const Low = 0.5
 
-// Retry makes a judgement that has no score be made again. The judge may be paid twice. It returns awaken.ErrNotFound, or awaken.ErrConflict if the judgement has a score
-// or is being made.
+// Retry judges a run without a score again. The judge may be paid twice. It returns awaken.ErrNotFound if there is no judgement, and
+// awaken.ErrConflict if it has a score or is in progress.
 func (w *Worker) Retry(ctx context.Context, tenant, runID string) (*live.Judgement, error) {
 	found, err := w.Store.Judgements(ctx, live.Query{Tenant: tenant, RunIDs: []string{runID}})
 	if err != nil {
