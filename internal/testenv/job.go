@@ -41,11 +41,15 @@ func WithJobs[J any](m *testing.M, work func(J) error, p **Postgres, settings ..
 
 // JobCommand returns the command of a process that does a job. It panics if the job is not JSON.
 func JobCommand(ctx context.Context, job any, env ...string) *exec.Cmd {
+	return jobCommand(ctx, os.Args[0], job, env...)
+}
+
+func jobCommand(ctx context.Context, program string, job any, env ...string) *exec.Cmd {
 	text, err := json.Marshal(job)
 	if err != nil {
 		panic(err)
 	}
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
+	cmd := exec.CommandContext(ctx, program, "-test.run=^$")
 	// The race detector lets every process wait for a second at its end.
 	cmd.Env = append(append(os.Environ(), jobVar+"="+string(text), "GORACE=atexit_sleep_ms=0"), env...)
 	return cmd
@@ -54,10 +58,17 @@ func JobCommand(ctx context.Context, job any, env ...string) *exec.Cmd {
 // RunJob runs a process that does a job, and reports whether a failpoint killed it. Spec is the
 // failpoint; the job enables it (failpoint.EnableFromEnv). A process that has not ended after a
 // minute is an error that says where it hangs.
+//
+// In short tests the program of the process is built without the race detector: hundreds of them take a third of the time, and what they do
+// is tested with the detector elsewhere.
 func RunJob(ctx context.Context, job any, spec string) (killed bool, err error) {
+	program, err := plainTest()
+	if err != nil {
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := JobCommand(ctx, job, "AWAKEN_FAILPOINT="+spec)
+	cmd := jobCommand(ctx, program, job, "AWAKEN_FAILPOINT="+spec)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it prints its stacks
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer

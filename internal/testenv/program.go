@@ -73,14 +73,35 @@ func StartProgram(name string, args ...string) (*Program, error) {
 // Stop ends the program and waits until it has ended.
 func (p *Program) Stop() error { return p.stop() }
 
-// build returns the path of a program of internal/thirdparty. The processes of all tests share what one of them has built: each has the go
-// command look whether the program is that of the sources, one process at a time.
+// build returns the path of a program of internal/thirdparty.
 func build(name string) (string, error) {
 	built.Lock()
 	defer built.Unlock()
 	if path := built.paths[name]; path != "" {
 		return path, nil
 	}
+	path, err := goBuild(name, "build", filepath.Join(root.dir, "internal", "thirdparty"), "./"+name)
+	if err == nil {
+		built.paths[name] = path
+	}
+	return path, err
+}
+
+// plainTest returns the path of the program of these tests for short tests: without the race detector.
+var plainTest = sync.OnceValues(func() (string, error) {
+	if !Race || Long() {
+		return os.Args[0], nil
+	}
+	rel, err := filepath.Rel(root.dir, root.start)
+	if err != nil {
+		return "", err
+	}
+	return goBuild(strings.ReplaceAll(rel, "/", "-")+".test", "test", root.start, "-c", "-vet=off", ".")
+})
+
+// goBuild has the go command build a program, and returns its path. The processes of all tests share what one of them has built: each has
+// the go command look whether the program is that of the sources, one process at a time.
+func goBuild(name, command, folder string, args ...string) (string, error) {
 	if root.err != nil {
 		return "", root.err
 	}
@@ -101,12 +122,11 @@ func build(name string) (string, error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", "build", "-C", filepath.Join(root.dir, "internal", "thirdparty"), "-o", path, "./"+name)
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off") // those of the tests are for another module
+	cmd := exec.Command("go", append([]string{command, "-C", folder, "-o", path}, args...)...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off") // those of the tests may be for another module, or with the race detector
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
-	built.paths[name] = path
 	return path, nil
 }
 
@@ -116,11 +136,14 @@ var built = struct {
 	paths map[string]string
 }{paths: map[string]string{}}
 
-// root is the folder of the module. A test may change its working folder later.
+// root is the folder of the module, and where the tests started. A test may change its working folder later.
 var root = func() (r struct {
-	dir string
-	err error
+	dir, start string
+	err        error
 }) {
-	r.dir, r.err = moduleRoot()
+	r.start, r.err = os.Getwd()
+	if r.err == nil {
+		r.dir, r.err = moduleRoot()
+	}
 	return r
 }()
