@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/limit"
@@ -55,8 +56,8 @@ type outbound struct {
 	// operator's keys to a server of theirs.
 	envHosts []string
 
-	limiter *limit.Limiter // of the requests; nil sends them at once
-	servers *mcpServers    // nil connects to no MCP servers
+	limiter *limit.Limiter      // of the requests; nil sends them at once
+	servers config.MCPConnector // nil connects to no MCP servers
 }
 
 // ownHost reports whether a base URL is that of the adapter's provider, or of a host that the

@@ -113,10 +113,6 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if out.limiter != nil {
 		limits = out.limiter.Set
 	}
-	var servers config.MCPConnector
-	if out.servers != nil {
-		servers = out.servers
-	}
 	store := b.config
 	if !s.Audit.Enabled {
 		store = withoutAudit(store)
@@ -153,7 +149,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 			}
 			return out.limiter.Model(own.ID, m), nil
 		},
-		Limits: limits, MCP: servers, Gate: gate.New(b.profile(""), pinStore(b))})
+		Limits: limits, MCP: out.servers, Gate: gate.New(b.profile(""), pinStore(b))})
 	if err != nil {
 		return nil, configError("%w", err)
 	}

@@ -34,6 +34,7 @@ type mcpServers struct {
 	refresh  time.Duration
 	client   *http.Client
 	pins     mcp.Pins
+	lists    *toolLists
 	broker   *oauth.Broker // nil if the address of the server is not known
 	log      *slog.Logger
 	closing  sync.WaitGroup
@@ -46,7 +47,7 @@ func newMCPServers(s *settings.Settings, b *backend, allow []netip.Prefix, log *
 		return nil, err
 	}
 	return &mcpServers{commands: s.Server.MCP.Commands, own: strings.Fields(s.Agent.MCPCommand), dir: filepath.Join(s.StorageDir, "mcp"), refresh: s.Server.MCP.Refresh, client: provider.Guarded(allow...),
-		pins: &storedPins{b.profile(systemTenant)}, log: log, broker: broker}, nil
+		pins: &storedPins{b.profile(systemTenant)}, lists: &toolLists{b.profile(systemTenant)}, log: log, broker: broker}, nil
 }
 
 // close waits for the connections that were closed to end.
@@ -58,15 +59,30 @@ func (m *mcpServers) Connect(_ context.Context, spec *config.MCPServerSpec, chan
 	if err != nil {
 		return nil, err
 	}
-	c, err := mcp.Connect(s, mcp.Options{Client: m.client, Pins: m.pins, OAuth: m.broker, Changed: changed, Logger: m.log})
-	if err != nil {
+	out := &mcpConnection{servers: m}
+	note := func() {
+		m.recordTools(s.ID, out.Tools()) // before agents have them
+		changed()
+	}
+	if out.Connection, err = mcp.Connect(s, mcp.Options{Client: m.client, Pins: m.pins, OAuth: m.broker, Changed: note, Logger: m.log}); err != nil {
 		return nil, err
 	}
-	out := &mcpConnection{Connection: c, servers: m}
 	if s.OAuth != nil {
 		out.oauth = &oauth.Server{ID: s.ID, URL: s.URL, Client: *s.OAuth}
 	}
 	return out, nil
+}
+
+// recordTools records the tools that a server has from now on. Without that its runs cannot be replayed.
+func (m *mcpServers) recordTools(server string, tools []awaken.Tool) {
+	if m.lists == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := m.lists.record(ctx, server, tools, time.Now()); err != nil {
+		m.log.Warn("cannot record the tools of an MCP server for replays", "server", server, "error", err)
+	}
 }
 
 // mcpOptions are the options in the config of an MCP server.

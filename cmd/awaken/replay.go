@@ -21,7 +21,8 @@ import (
 const replayHelp = `Play recorded runs again, offline, and say where they part from their records.
 
 The agent of the run's version runs on a store of its own. Models, tools and people say what
-they said; no model is asked, and no effect happens again. Every event is compared.
+they said; no model is asked, no effect happens again, and no MCP server is connected to.
+Every event is compared.
 
 RUN is the id of a run, or of a thread: then its latest run is played. Each run is played by
 itself, and the next one also if one is not as recorded.
@@ -135,7 +136,7 @@ func replayRegistry(ctx context.Context, con *console, s *settings.Settings, b *
 		if err != nil {
 			return nil, nil, err
 		}
-		m, err := openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true}, quiet)
+		m, err := openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true, servers: &recordedServers{&toolLists{b.profile(systemTenant)}, run.StartedAt}}, quiet)
 		if err != nil {
 			return nil, nil, err
 		}
