@@ -675,6 +675,7 @@ var hostileBodies = []string{
 func TestAttack_Errors(t *testing.T) {
 	t.Parallel()
 	const secret = "pgpass=hunter2"
+	d := readDocument(t, newRig(t))
 	for name, err := range map[string]error{
 		"plain":    errors.New("dial tcp 10.0.0.7:5432: " + secret),
 		"timeout":  fmt.Errorf("%s: %w", secret, context.DeadlineExceeded),
@@ -684,7 +685,6 @@ func TestAttack_Errors(t *testing.T) {
 			t.Parallel()
 			var log safeBuffer
 			g := newBrokenRig(t, err, func(c *servertest.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
-			d := readDocument(t, newRig(t))
 			d.operations(func(method, path string, op map[string]any) {
 				bodies := []string{""}
 				if op["requestBody"] != nil {
@@ -819,17 +819,18 @@ func (b *safeBuffer) String() string {
 // TestAttack_Profiles: profiles have an address of their own and need this machine and an admin key.
 func TestAttack_Profiles(t *testing.T) {
 	t.Parallel()
+	box := newRig(t).box
 	for _, address := range []string{":6060", "0.0.0.0:6060", "[::]:6060", "10.0.0.1:6060", "example.com:6060", "6060", "localhost.example:1"} {
-		if _, err := server.New(server.Config{Mailbox: newRig(t).box, DebugAddress: address}); err == nil {
+		if _, err := server.New(server.Config{Mailbox: box, DebugAddress: address}); err == nil {
 			t.Errorf("debug address %s was accepted", address)
 		}
 	}
 	for _, address := range []string{":3000", "0.0.0.0:3000", "[::]:3000", "192.168.0.1:3000", "example.com:80"} {
-		if _, err := server.New(server.Config{Mailbox: newRig(t).box, Address: address}); err == nil {
+		if _, err := server.New(server.Config{Mailbox: box, Address: address}); err == nil {
 			t.Errorf("address %s was accepted without keys", address)
 		}
 		yes := true
-		if _, err := server.New(server.Config{Mailbox: newRig(t).box, Address: address, Keys: access.NewKeys(nil), Open: &yes}); err == nil {
+		if _, err := server.New(server.Config{Mailbox: box, Address: address, Keys: access.NewKeys(nil), Open: &yes}); err == nil {
 			t.Errorf("address %s was accepted with open access", address)
 		}
 	}

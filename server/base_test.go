@@ -64,9 +64,9 @@ func TestBasePath_IsServedWithAndWithoutIt(t *testing.T) {
 }
 
 func TestBasePath_IsAPathThatHidesNoRoute(t *testing.T) {
+	box := newRig(t).box
 	for _, base := range []string{"awaken", "/", "/a/", "/a//b", "/a/../b", "/a?b", "/v1", "/v1/x", "/assets", "/a b", `/"x`, "/{a}", "//host"} {
-		g := newRig(t)
-		cfg := server.Config{Mailbox: g.box, BasePath: base}
+		cfg := server.Config{Mailbox: box, BasePath: base}
 		if _, err := server.New(cfg); err == nil || !strings.Contains(err.Error(), "base path") {
 			t.Errorf("base path %q: %v, want an error that names it", base, err)
 		}

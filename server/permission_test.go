@@ -43,8 +43,8 @@ func allRoutes(t testing.TB) func(*servertest.Config) {
 	}
 }
 
-// testdata/permissions.txt says what every kind of key may do on every route, for readers of a change. The server acts by it:
-// this test asks every route with every kind of key.
+// testdata/permissions.txt says what the permissions are, and what every kind of key may do on every route, for readers of a
+// change. The server acts by it: this test asks every route with every kind of key.
 func TestPermissions_OfEveryKindOfKey(t *testing.T) {
 	t.Parallel()
 	callers := []struct {
@@ -65,7 +65,15 @@ func TestPermissions_OfEveryKindOfKey(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%-22s", "permission")
+	names := map[string]bool{"": true}
+	for _, p := range permit.All() {
+		if names[p.String()] || p.Doc() == "" {
+			t.Errorf("permission %d has the name %q and the text %q, want some of its own", p, p, p.Doc())
+		}
+		names[p.String()] = true
+		fmt.Fprintf(&text, "%-22smay %s\n", p, p.Doc())
+	}
+	fmt.Fprintf(&text, "\n%-22s", "permission")
 	for _, c := range callers {
 		fmt.Fprintf(&text, "%-*s  ", len(c.name), c.name)
 	}
