@@ -109,7 +109,7 @@ var table = [end]entry{
 	ReadTenants:       {name: "tenants.read", doc: "list tenants", server: true},
 	ReadServer:        {name: "server.read", doc: "read settings, replicas, figures of all tenants, metrics by model and profiles", server: true},
 	ReadConfig:        {name: "config.read", doc: "read and check config documents, drafts, versions and the state of connections", server: true},
-	WriteConfig:       {name: "config.write", doc: "change config documents and drafts", server: true},
+	WriteConfig:       {name: "config.write", doc: "change config documents, as drafts or published at once", server: true},
 	PublishConfig:     {name: "config.publish", doc: "publish drafts, roll back, and direct canaries", server: true},
 	TryConfig:         {name: "config.try", doc: "try agents and providers that are not published, and repeat runs with changes", server: true},
 	UseAssistant:      {name: "assistant.use", doc: "talk to the admin assistant", server: true},
