@@ -8,32 +8,27 @@
 //
 // # What is shared
 //
-// Each limit is a bucket in the store: a level that rises with time, and what the processes that use
-// it need. A process asks for a slice of it when its requests need one, and gets what is there: first
-// for requests that a user waits for, then for those in the background, in equal parts for tenants. It
-// spends the slice without asking again, returns what it does not need within a second, and loses it if
-// it dies. So the store sees a few statements a second from each process, whatever the rate of
-// requests, and the fleet sends no more than the limit.
+// Each limit is a bucket in the store: a level that rises with time, and the demand of each process. A process claims a slice of the bucket
+// when its requests need one. Slices go first to requests that a user waits for, then to background requests, in equal parts for tenants.
+// The process spends its slice without asking the store again, returns unused parts within a second, and loses the slice if it dies. So the
+// store sees a few statements a second from each process, whatever the rate of requests, and the fleet never exceeds the limit.
 //
 // # What is learned
 //
-// Unless its limits say otherwise, a provider's own statements count as well. Headers of a response
-// say what a model's limit is and how much is left of it; a request that is refused pauses the model
-// for all processes, for as long as the provider asks. A provider that goes on refusing requests after
-// its pauses, and does not say what its limit is, gets a ceiling: what it served meanwhile. Without
-// further refusals the ceiling grows after half a minute and is gone after a minute. One refusal is a pause and nothing else.
-// [Limiter.Reset] forgets what was learned.
+// Unless disabled in its limits, the limiter also learns from the provider. Response headers state the limit of a model and what is left of
+// it. A refused request pauses the model for all processes, for as long as the provider asks. If the provider keeps refusing requests after
+// its pauses without stating a limit, the model gets a ceiling: the rate that the provider served meanwhile. Without further refusals the
+// ceiling grows after half a minute and is gone after a minute. A single refusal causes only a pause. [Limiter.Reset] clears learned
+// limits.
 //
 // # Who waits
 //
-// Requests wait in their process, in two lines: those that a user waits for go before those in the
-// background, tenants take turns, and a tenant's requests go in the order in which they came. A request
-// in the background that has waited for half a minute counts like the others, so that none is starved.
-// A wait ends with its context. It costs no connection: the request is not sent. A request is refused,
-// with the time to come back, if the provider asked for a longer pause than the request's
-// [llm.Patience], or if another model can answer it: a pool sends it with no patience at all.
+// Requests wait in their process, in two queues: requests that a user waits for go before background requests, tenants take turns, and the
+// requests of a tenant are served in order. A background request that has waited for half a minute counts like the others, to prevent
+// starvation. A wait ends with its context. It costs no connection, because the request is not sent yet. A request is refused, with the
+// time to retry, if the provider's pause is longer than the request's [llm.Patience]. A pool, which can use another model instead, sends
+// requests without patience.
 //
-// The files: bucket.go and meter.go have the rules of what is shared, scope.go is a bucket as a process
-// sees it, account.go and line.go have the requests that wait, round.go visits the store, and model.go
-// is the llm.Model.
+// The files: bucket.go and meter.go have the rules of buckets, scope.go a process's view of a bucket, account.go and line.go the waiting
+// requests, round.go the exchange with the store, and model.go the llm.Model.
 package limit

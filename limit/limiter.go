@@ -16,10 +16,9 @@ import (
 
 // Config configures a [Limiter]. The zero Config is ready for use.
 type Config struct {
-	// Store keeps what processes share. Nil means that this process is the only one.
+	// Store holds the buckets that processes share. If nil, limits apply to this process alone.
 	Store Store
-	// Waited is called when a request has waited: for how long, and whether it was sent or gave up.
-	// It must not block. Nil means that none needs to know.
+	// Waited, if set, is called when a request has waited. It must not block.
 	Waited func(w Waited)
 	Logger *slog.Logger // nil discards
 }
@@ -29,11 +28,10 @@ type Waited struct {
 	Provider, Model, Tenant string
 	Background              bool
 	For                     time.Duration
-	Sent                    bool // otherwise its context ended, or the provider's pause is too long
+	Sent                    bool // otherwise its context ended, or the provider's pause was too long
 }
 
-// Limiter keeps the requests of a fleet within the limits of its providers. It is safe for
-// concurrent use. Close gives back what it holds.
+// Limiter keeps the requests of a fleet within the limits of its providers. It is safe for concurrent use. Close it to return its claims.
 type Limiter struct {
 	cfg  Config
 	self string // identifies the process
@@ -57,8 +55,7 @@ func New(c Config) *Limiter {
 	return l
 }
 
-// Set sets the limits of a provider, at once and for requests that wait already. Nil means that
-// none is configured.
+// Set sets the limits of a provider immediately, also for requests that already wait. Nil removes the configured limits.
 func (l *Limiter) Set(provider string, r *llm.RateLimits) {
 	if r == nil {
 		r = &llm.RateLimits{}
@@ -66,7 +63,7 @@ func (l *Limiter) Set(provider string, r *llm.RateLimits) {
 	l.account(provider).set(r)
 }
 
-// Model returns m, the model client of a provider, within the limits of that provider.
+// Model wraps m, the model client of a provider, with the provider's limits.
 func (l *Limiter) Model(provider string, m llm.Model) llm.Model {
 	own := &model{m, l.account(provider)}
 	if list, ok := m.(llm.Lister); ok {
@@ -78,8 +75,7 @@ func (l *Limiter) Model(provider string, m llm.Model) llm.Model {
 	return own
 }
 
-// Close gives back what this process holds. Requests that wait then are not sent before their
-// context ends.
+// Close returns the claims of this process. Waiting requests are not sent; they wait until their context ends.
 func (l *Limiter) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -148,7 +144,7 @@ func bucketName(provider string, k kind, of string) string {
 	return url.PathEscape(provider) + "/" + string(k) + "/" + url.PathEscape(of)
 }
 
-// Known is a limit that requests of this process are subject to.
+// Known is a limit that applies to requests of this process.
 type Known struct {
 	Provider          string
 	Model             string  // "" if it is one of all models
@@ -160,7 +156,7 @@ type Known struct {
 	Waiting           int           // requests of this process
 }
 
-// Known returns the limits that this process knows, as of its last visits to the store.
+// Known returns the limits that this process knows from its last exchanges with the store.
 func (l *Limiter) Known() (out []Known) {
 	l.mu.Lock()
 	accounts := slices.Collect(maps.Values(l.accounts))

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Quota limits how often something happens in a fleet, for each of many names, such as the requests of API
-// keys. A process takes a share of what a name may do at once, an eighth, and asks the store again when
-// it is used up or a second old. What is left of it then, it gives back if the store has less than half of
-// the burst. It is safe for concurrent use.
+// Quota limits the rate of events in a fleet, for each of many names, such as the requests of each API key. A process takes a share of a
+// name's burst, an eighth, and asks the store again when the share is used up or a second old. It then returns an unused rest if the store
+// has less than half of the burst. It is safe for concurrent use.
 type Quota struct {
 	store     Store
 	perSecond float64
@@ -41,14 +40,13 @@ const (
 	maxNames = 100_000
 )
 
-// NewQuota returns a quota of events per second of each name, and of a burst at once, which processes with the same
-// store have together.
+// NewQuota returns a quota with a rate and a burst for each name. Processes with the same store share the quota.
 func NewQuota(store Store, perSecond float64, burst int) *Quota {
 	return &Quota{store: store, perSecond: perSecond, burst: max(1, burst), names: map[string]*share{}}
 }
 
-// Take counts an event of a name. If the name has had its quota, it returns how long to wait. An error means that the
-// store does not say. One that fails delays the events that find it out, and then one event every other second.
+// Take counts an event of a name. If the quota of the name is used up, it returns how long to wait. An error means that the store did not
+// answer. A failing store delays the events that discover the failure, and then one event every two seconds.
 func (q *Quota) Take(ctx context.Context, name string) (wait time.Duration, err error) {
 	s, err := q.share(name)
 	if err != nil {

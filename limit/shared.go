@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Source says where a limit comes from.
+// Source is the source of a limit.
 type Source string
 
 // The sources of limits.
@@ -21,7 +21,7 @@ const (
 	Refused    Source = "refused" // the provider refused more, without saying what its limit is
 )
 
-// Shared is a limit that all processes of a fleet are held to together.
+// Shared is a limit that all processes of a fleet share.
 type Shared struct {
 	Provider string
 	Model    string        // "" if it is one of all models
@@ -36,11 +36,11 @@ type Shared struct {
 type Meter struct {
 	PerMinute float64
 	Source    Source
-	Used      float64 // share of what can be used at once: 0 if all is available, 1 if the next request waits
+	Used      float64 // used share of the burst: 0 if all of it is available, 1 if the next request waits
 }
 
-// Shared returns the limits that are configured or learned, as the store has them, sorted by provider, model and
-// tenant. Of the limit for each tenant it shows the tenants that have used it.
+// Shared returns the configured and learned limits in the store, sorted by provider, model and tenant. Limits per tenant are listed for the
+// tenants that have used them.
 func (l *Limiter) Shared(ctx context.Context) ([]Shared, error) {
 	stored, now, err := l.cfg.Store.LoadBuckets(ctx)
 	if err != nil {
@@ -148,8 +148,8 @@ func (a *account) configuration(k kind, of string) (amount, bool) {
 	return s.configured, s.learns
 }
 
-// Reset forgets what was learned about the limits of a provider's model, or of all its models if model is
-// "": stated limits, ceilings and pauses. Configured limits remain. Other processes notice within seconds.
+// Reset clears the learned limits of a provider's model, or of all its models if model is "": stated limits, ceilings and pauses.
+// Configured limits remain. Other processes follow within seconds.
 func (l *Limiter) Reset(ctx context.Context, provider, model string) error {
 	for range 16 {
 		stored, _, err := l.cfg.Store.LoadBuckets(ctx)

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Store keeps the buckets that the processes of a fleet share. Implementations are safe for
-// concurrent use. The package limit/limittest tests them.
+// Store stores the buckets that the processes of a fleet share. Implementations are safe for concurrent use; package limit/limittest tests
+// them.
 type Store interface {
-	// LoadBuckets returns the buckets with those names that exist, in any order, and the time of
-	// the store's clock. Without names it returns all buckets.
+	// LoadBuckets returns the existing buckets with the given names, in any order, and the store's time. Without names it returns all
+	// buckets.
 	LoadBuckets(ctx context.Context, names ...string) (list []Stored, now time.Time, err error)
-	// SwapBucket stores b with the next revision if the stored one has b.Revision; a bucket that
-	// does not exist has 0. It reports whether it did: otherwise another process was faster.
+	// SwapBucket stores b under the next revision if the stored revision is b.Revision (0 if there is none). It reports whether it did; if
+	// not, another process changed the bucket first.
 	SwapBucket(ctx context.Context, b Stored) (bool, error)
-	// ForgetBuckets removes the buckets that were last stored at least that long ago.
+	// ForgetBuckets deletes the buckets that were last stored at least unused ago.
 	ForgetBuckets(ctx context.Context, unused time.Duration) error
 }
 
-// Stored is a bucket as a store has it.
+// Stored is a stored bucket.
 type Stored struct {
 	Name     string // any text
 	Revision int64  // counts the changes, from 1
 	Data     []byte // JSON
 }
 
-// Memory is a [Store] in the memory of a process.
+// Memory is a [Store] in memory.
 type Memory struct {
 	// Now is the clock; nil means time.Now. Set it before the first use.
 	Now func() time.Time

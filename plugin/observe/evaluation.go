@@ -8,8 +8,8 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Evaluated records what a scorer or a judge says about a run that has ended: as a span in the trace of the run, if that is recorded, and for sinks. The explanation is left out
-// unless [Options.Config] records content, because it tells what was said.
+// Evaluated records the score that a scorer or a judge gave an ended run: as a span in the trace of the run, if that is recorded, and for
+// sinks. The explanation is omitted unless [Options.Config] records content, because it may quote the conversation.
 func (p *Plugin) Evaluated(ctx context.Context, run *awaken.Run, e trace.Evaluation) {
 	if !p.opts.Config.Content {
 		e.Explanation = ""

@@ -16,17 +16,18 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// FileOptions configure a [File].
+// FileOptions configures a [File].
 type FileOptions struct {
-	MaxBytes int64        // of a file, before the next is begun; 0 means 64 MiB
-	Files    int          // that are kept, with the one that is written; 0 means 8
+	MaxBytes int64        // maximum size of a file; 0 means 64 MiB
+	Files    int          // number of files kept, including the current one; 0 means 8
 	Logger   *slog.Logger // nil discards
 }
 
-// File is a sink that writes each event and each summary as a line of JSON into a folder: events.ndjson, and the files that were
-// written before it, events-<when they were ended>.ndjson.
+// File is a sink that writes events and summaries to files in a folder, one JSON object per line. The current file is events.ndjson;
+// completed files are events-<time of completion>.ndjson.
 //
-// Lines are written in the background. Up to 10,000 wait; what comes then is left out and counted. A write that fails is tried 8 times, over two minutes.
+// Lines are written in the background. Up to 10,000 lines are queued; further lines are dropped and counted. A failed write is tried 8
+// times, over two minutes.
 type File struct {
 	dir     string
 	opts    FileOptions
@@ -55,7 +56,7 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// NewFile returns a sink that writes into dir, which it makes if necessary.
+// NewFile returns a sink that writes to dir, which it creates if necessary.
 func NewFile(dir string, opts FileOptions) (*File, error) {
 	if opts.MaxBytes < 0 || opts.Files < 0 {
 		return nil, fmt.Errorf("max bytes are %d and files %d, want 0 or more", opts.MaxBytes, opts.Files)
@@ -86,7 +87,7 @@ func (f *File) Record(_ context.Context, e *trace.Event) { f.add(e) }
 // RunEnd implements [Sink].
 func (f *File) RunEnd(_ context.Context, s *Summary) { f.add(s) }
 
-// Dropped returns how many lines were left out.
+// Dropped returns the number of dropped lines.
 func (f *File) Dropped() int64 { return f.dropped.Load() }
 
 func (f *File) add(v any) {
@@ -108,7 +109,7 @@ func (f *File) add(v any) {
 	}
 }
 
-// Flush implements [Sink]: it returns when the lines recorded so far are written.
+// Flush implements [Sink]. It returns when all lines recorded so far are written.
 func (f *File) Flush(ctx context.Context) error {
 	written := make(chan error, 1)
 	select {

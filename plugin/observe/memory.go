@@ -52,7 +52,7 @@ func (m *Memory) Flush(context.Context) error { return nil }
 // Shutdown implements [Sink]. It does nothing.
 func (m *Memory) Shutdown(context.Context) error { return nil }
 
-// Metrics returns what has been recorded so far, the oldest first.
+// Metrics returns the recorded events and summaries, oldest first.
 func (m *Memory) Metrics() *Metrics {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *Memory) Metrics() *Metrics {
 	return out
 }
 
-// Metrics is what a [Memory] has recorded.
+// Metrics holds the events and summaries that a [Memory] has recorded.
 type Metrics struct {
 	Inferences []*trace.Event
 	Tools      []*trace.Event
@@ -94,7 +94,7 @@ func (m *Metrics) OutputTokens() (n int64) {
 	return n
 }
 
-// CostUSD returns what all requests have cost.
+// CostUSD returns the cost of all requests.
 func (m *Metrics) CostUSD() (usd float64) {
 	for _, e := range m.Inferences {
 		usd += e.Inference.CostUSD
@@ -112,7 +112,7 @@ func (m *Metrics) ToolFailures() (n int) {
 	return n
 }
 
-// DurationMS returns how long all activations took together.
+// DurationMS returns the total duration of all activations.
 func (m *Metrics) DurationMS() (ms int64) {
 	for _, s := range m.Runs {
 		ms += s.DurationMS

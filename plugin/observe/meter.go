@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Labels chooses the attributes of metrics. Clients and models choose words (the names of models and tools), and each would
-// become a series; Labels returns "other" for what the configuration does not name.
+// Labels chooses the attribute values of metrics. Clients and models can invent names of models and tools, and each name would become a
+// series; Labels returns "other" for names that are not in the configuration.
 type Labels interface {
 	Model(name string) string
 	Tool(agent, name string) string

@@ -1,19 +1,19 @@
-// Package observe shows what agents do while they do it: as spans and metrics of OpenTelemetry, and as events for sinks.
+// Package observe reports what agents do, as OpenTelemetry spans and metrics and as events for sinks.
 //
 //	memory := observe.NewMemory()
 //	cfg.Plugins = append(cfg.Plugins, observe.New(observe.Options{Sinks: []observe.Sink{memory}}))
 //	…
 //	fmt.Println(memory.Metrics().ByModel())
 //
-// An agent that lists "observability" in plugin_ids is observed; its section of that name says how. With
-// [Options.Always] every agent is.
+// The plugin observes agents that list "observability" in plugin_ids, configured by their section of that name. With [Options.Always] it
+// observes every agent.
 //
 // # How it works
 //
-// The plugin is an observer of the engine: each activation of a run gets a recorder of its own, which is told when a request to a
-// model, a tool, a step of a tool, a phase, a gate or a handoff begins and ends. So two runs never share one, a request that fails or a
-// call that is cancelled ends like any other, and what they surround gets a context with its span: a provider, a server of MCP or a remote agent
-// that is called with it belongs to the same trace. When something ends, the recorder tells the sinks, as an [trace.Event].
+// The plugin is an observer of the engine. Each activation of a run gets its own recorder, which the engine calls when a model request, a
+// tool, a tool step, a phase, a gate or a handoff begins and ends. Failed requests and cancelled calls end like any other. The code in
+// between runs with a context that has the span, so that providers, MCP servers and remote agents called with it belong to the same trace.
+// When an operation ends, the recorder sends the sinks a [trace.Event].
 //
 // # Spans
 //
@@ -32,25 +32,25 @@
 //	  awaken.background_task      the run was a task of another run
 //	  gen_ai.evaluation.result    what a scorer or a judge said about the run after it had ended
 //
-// Attributes are those of the conventions for generative AI and HTTP (1.41), and awaken.*. What fails has error.type: the kind of a provider's error, cancelled, timeout,
-// tool_error, in_doubt or error. A call that is in doubt has awaken.tool.outcome too.
+// Attributes follow the semantic conventions for generative AI and HTTP (1.41); others begin with awaken. A failed span has error.type: the
+// kind of the provider's error, cancelled, timeout, tool_error, in_doubt or error. A call in doubt also has awaken.tool.outcome.
 //
 // # One trace
 //
-// A run belongs to the trace that its request names (a header traceparent, a call of MCP, the run that started it). The position of the first
-// activation is part of the run's record ([awaken.Run.Trace]), saved with its first commit: an activation on another replica, days
-// later, continues the same trace. A run whose spans are not recorded saves nothing.
+// A run belongs to the trace of its request (from the header traceparent, an MCP call, or the parent run). The span of the first activation
+// is stored in the run's record ([awaken.Run.Trace]) with its first commit, so an activation on another replica, days later, continues the
+// same trace. A run whose spans are not recorded stores nothing.
 //
 // # Sampling
 //
-// A run that is part of a client's trace is recorded if the trace is. Any other is recorded by sample_rate, decided by its id, so that all its activations are or are
-// not. If an activation that is not recorded fails, its spans are made in the end, from what the recorder has kept: failures are always there.
-// Metrics and sinks get everything; [Sampled] makes a sink of which the same is true as of spans.
+// A run in a client's trace is recorded if the trace is. Other runs are sampled by sample_rate and their ID, so that either all or none of
+// a run's activations are recorded. If an activation that is not sampled fails, its spans are created at the end from the recorder's data,
+// so failures are always recorded. Metrics and sinks get everything; [Sampled] samples a sink by the same rules.
 //
 // # Content
 //
-// What people, models and tools say is not part of spans and events, unless the section's content or tool_io says so. Then it
-// is shortened to max_bytes, limited to the given fields, and passed through [Options.Redact].
+// The content of messages and tool calls is not part of spans and events, unless the section enables content or tool_io. Then it is
+// truncated to max_bytes, limited to the given fields, and passed through [Options.Redact].
 package observe
 
 import (
@@ -71,19 +71,19 @@ const Name = "observability"
 // scope is the name of the instrumentation.
 const scope = "github.com/awaken-go/awaken/plugin/observe"
 
-// Options configure the plugin. The zero Options observe nothing.
+// Options configures the plugin. The zero Options observes nothing.
 type Options struct {
-	Sinks []Sink // are told of every event
-	// Tracer makes spans; nil makes none. Meter makes metrics; nil makes none. Both are of the OpenTelemetry API: a program
-	// chooses the SDK and the exporters. Spans must not keep the list of attributes that they are given; those of the SDK do not.
+	Sinks []Sink // receive every event
+	// Tracer creates spans, and Meter metrics, unless they are nil. Both come from the OpenTelemetry API; the program chooses the SDK and
+	// the exporters. Spans must not retain the attribute slices passed to them; those of the SDK do not.
 	Tracer oteltrace.TracerProvider
 	Meter  metric.MeterProvider
 	Labels Labels // nil: metrics have the words that runs use
-	// Config is the section of agents that have none.
+	// Config is the default for agents without the section.
 	Config Config
-	// Always observes every agent, not only those that list the plugin.
+	// Always observes every agent, not only agents that list the plugin.
 	Always bool
-	// Redact changes content before it is recorded. Field is what it is of: the name of a field of a tool's arguments or result, or "". Nil changes nothing.
+	// Redact, if set, changes content before it is recorded. Field is the name of the field in a tool's arguments or result, or "".
 	Redact func(field, text string) string
 	Now    func() time.Time // nil: time.Now, for spans that of their provider
 }
@@ -124,7 +124,7 @@ func (p *Plugin) Register(r *awaken.Registrar) error {
 // Applies implements [awaken.Applier].
 func (p *Plugin) Applies(*awaken.AgentSpec) bool { return p.opts.Always }
 
-// Follow makes the recorder of an activation; see engine.Observer.
+// Follow returns the recorder of an activation; see engine.Observer.
 func (p *Plugin) Follow(ctx context.Context, run *awaken.RunInfo, agent *awaken.AgentSpec, version string) (context.Context, awaken.Sink) {
 	cfg, err := p.section.Read(agent)
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *Plugin) now() time.Time {
 	return time.Now()
 }
 
-// Flush makes all sinks write what they have.
+// Flush flushes all sinks.
 func (p *Plugin) Flush(ctx context.Context) error {
 	var errs []error
 	for _, s := range p.opts.Sinks {
@@ -156,7 +156,7 @@ func (p *Plugin) Flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Shutdown ends all sinks. They must not be told anything afterwards.
+// Shutdown shuts down all sinks. The plugin must not be used afterwards.
 func (p *Plugin) Shutdown(ctx context.Context) error {
 	var errs []error
 	for _, s := range p.opts.Sinks {

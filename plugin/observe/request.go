@@ -11,23 +11,24 @@ import (
 	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
-// Request is a request over HTTP to a server. What has no field is not recorded: the query may have secrets, and the address says who the client is.
+// Request is an HTTP request to a server. It has no fields for the query, which may contain secrets, and for the client's address, so these
+// are never recorded.
 type Request struct {
 	Method, Scheme, Path string
 	Host                 string // without the port
-	Route                string // that the server has matched, such as /v1/runs/{run_id}
+	Route                string // matched by the server, such as /v1/runs/{run_id}
 	Protocol             string // the version, such as 1.1
 	UserAgent            string
 }
 
-// Traces reports whether the plugin makes spans. A nil plugin makes none.
+// Traces reports whether the plugin creates spans. A nil plugin does not.
 func (p *Plugin) Traces() bool { return p != nil && p.tracer != nil }
 
-// Serve begins the span of a request, whose name is its method and route, by the conventions for HTTP (1.41), and returns the context of what answers it. Ctx has the position that the client names, if
-// any. A run that the request starts belongs below the span; if the client names no trace, the sample_rate of its agent decides whether it is
-// recorded. The plugin must make spans.
+// Serve begins the span of a request, named by its method and route as in the HTTP conventions (1.41), and returns the context for its
+// handler. Ctx has the client's trace context, if any. The span is the parent of a run that the request starts; if the client sent no trace
+// context, the sample_rate of the agent decides whether the run is recorded. Serve must be called only if Traces reports true.
 //
-// End ends the span, with what the request is and the status of the response, or 0 if the handler has panicked. It is nil if the span is not recorded.
+// End ends the span with the request and the status of the response, or 0 if the handler panicked. It is nil if the span is not recorded.
 func (p *Plugin) Serve(ctx context.Context, name string) (inside context.Context, end func(r *Request, status int)) {
 	from := tracecontext.Of(ctx)
 	inside, span := p.tracer.Start(remote(ctx, from), name, kinds[oteltrace.SpanKindServer]...)

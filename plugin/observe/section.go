@@ -18,7 +18,7 @@ type Config struct {
 	Redact     []string `json:"redact,omitempty" jsonschema:"fields of arguments and results, at any depth, whose value is recorded as ***"`
 }
 
-// ToolIO says what of tool calls is recorded.
+// ToolIO selects the content of tool calls to record.
 type ToolIO string
 
 // The values of ToolIO.

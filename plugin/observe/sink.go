@@ -9,20 +9,21 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Sink is told what runs do. Implementations are safe for concurrent use, and do not block: the run waits for Record and RunEnd.
+// Sink receives events of runs. Implementations are safe for concurrent use and do not block: runs wait for Record and RunEnd.
 type Sink interface {
-	// Record is told of something that has ended. Ctx is that of the run, and has its span. The sink must not change e, nor use it afterwards; it may keep
-	// what [trace.Event.Clone] returns.
+	// Record receives an event when the operation has ended. Ctx is the context of the run, with its span. The sink must not modify e or
+	// use it after Record returns; it may keep the result of [trace.Event.Clone].
 	Record(ctx context.Context, e *trace.Event)
-	// RunEnd is told that an activation of a run has ended, after everything else about it. The sink must not change s, and keeps a copy if it needs one.
+	// RunEnd is called when an activation of a run has ended, after all its events. The sink must not modify s or use it after RunEnd
+	// returns.
 	RunEnd(ctx context.Context, s *Summary)
-	// Flush writes what the sink has collected.
+	// Flush writes buffered events.
 	Flush(ctx context.Context) error
-	// Shutdown flushes and closes the sink. Nothing is recorded afterwards.
+	// Shutdown flushes and closes the sink. Record and RunEnd are not called afterwards.
 	Shutdown(ctx context.Context) error
 }
 
-// Summary is about an activation of a run.
+// Summary summarises an activation of a run.
 type Summary struct {
 	trace.Context                        // its type is run
 	Outcome       awaken.TerminationType `json:"outcome"`              // "" if the run has another owner or did not start
@@ -39,14 +40,15 @@ type Summary struct {
 // failed reports whether the run is one that sampling keeps in any case.
 func (s *Summary) failed() bool { return s.Outcome == awaken.Failed }
 
-// maxBuffered is how many events of a run are kept until it is decided whether they are recorded.
+// maxBuffered is the maximum number of events of a run that are buffered until the sampling decision.
 const maxBuffered = 10_000
 
 // lowScore is the score below which a run is always kept.
 const lowScore = 0.5
 
-// Sampled returns a sink that tells next of only some activations, when they have ended: those that failed or were judged badly (a score
-// below 0.5), and of the others the given share, chosen by the id of the run. An activation with more than 10,000 events that is not chosen is left out.
+// Sampled returns a sink that passes sampled activations to next: the given share, sampled by run ID, and, when they have ended, all others
+// that failed. Scores below 0.5 are always passed. An activation with more than 10,000 events that is not sampled is dropped, even if it
+// failed.
 func Sampled(next Sink, rate float64) Sink {
 	return &sampled{next: next, rate: rate, runs: map[string]*buffered{}}
 }

@@ -1,18 +1,15 @@
-// Package a2a speaks the Agent2Agent protocol, version 1.0, to clients that are agents or talk to them: its
-// HTTP+JSON and its JSON-RPC binding, and the agent card.
+// Package a2a serves the Agent2Agent protocol, version 1.0: its HTTP+JSON and JSON-RPC bindings, and the agent card.
 //
 //	routes, err := a2a.Routes(a2a.Config{})
 //	…
 //	srv, err := server.New(server.Config{Mailbox: box, Routes: routes})
 //
-// A context is a thread, and a task is a run: they have the same ids. The agent is the tenant of the
-// protocol. A task is what the entries of its run say ([projection]), for those that get it as for those
-// that stream it, so every replica answers alike and after a restart as before.
+// A context is a thread, and a task is a run: they have the same ids. The agent is the tenant of the protocol. A task is a projection of
+// the entries of its run ([projection]), whether a client gets or streams it, so all replicas answer alike, also after a restart.
 //
-// The client's messageId makes a message count once: sent again, it gets the task that it belongs to. A task
-// that waits for people has the state INPUT_REQUIRED or AUTH_REQUIRED, with its questions as data; the answer is a
-// message with the id of the task.
+// The client's messageId is an idempotency key: a repeated message returns the task of the first one. A task that waits for a person has
+// the state INPUT_REQUIRED or AUTH_REQUIRED, with its questions as data; the client answers with a message that has the task's ID.
 //
-// Clients that do not stay connected are told by push notifications: each configuration is a hook (package automate/webhook/deliver), whose receiver
-// gets every new state of the task and, with the states in which the task waits or is over, the artifacts.
+// Clients that do not stay connected get push notifications. Each push configuration is a hook (package automate/webhook/deliver), whose
+// receiver gets every new state of the task and, when the task waits or has ended, its artifacts.
 package a2a

@@ -56,7 +56,7 @@ type pushList struct {
 	NextPageToken string       `json:"nextPageToken"` // always ""
 }
 
-// PushKind is the kind of the hooks that tell A2A clients about their tasks, and Push makes their messages.
+// PushKind is the kind of hooks for push notifications, and Push makes their messages.
 const PushKind = "a2a"
 
 var Push = deliver.Kind{ContentType: "application/a2a+json", Messages: pushMessages}

@@ -16,7 +16,7 @@ import (
 
 // Config configures the protocol. The zero Config exposes every agent.
 type Config struct {
-	// Agents are the ids of the agents that clients may use. An empty list means all. The others do not show.
+	// Agents lists the IDs of the agents that clients may use; empty means all. Other agents are hidden.
 	Agents []string
 	// URL is the address of the server, as clients reach it. "" means the host that a request names.
 	URL string
@@ -26,9 +26,9 @@ type Config struct {
 	RequireKey bool
 	// ExtendedCardToken enables the extended agent card, for clients that have this token.
 	ExtendedCardToken awaken.Secret
-	// Hooks, if not nil, tells clients about their tasks by push notifications. It has the kind [Push] as [PushKind].
+	// Hooks, if not nil, sends push notifications. Its Kinds must map [PushKind] to [Push].
 	Hooks *deliver.Sender
-	// CardKey is a private key in PEM (PKCS #8; Ed25519 or ECDSA P-256) that signs cards. It needs URL. "" leaves them unsigned.
+	// CardKey is a private key in PEM (PKCS #8; Ed25519 or ECDSA P-256) that signs cards. It requires URL. If "", cards are not signed.
 	CardKey awaken.Secret
 
 	signer *signer

@@ -190,10 +190,10 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 	return p, nil
 }
 
-// payloadWord stands in messages for the body of a request.
+// payloadWord is the placeholder in messages for the body of a request.
 const payloadWord = "{{payload}}"
 
-// mostPayloads is how often it may do so: bodies are large.
+// mostPayloads is how often a template may contain it, because bodies are large.
 const mostPayloads = 4
 
 // fill returns what puts the payload into the messages of a run: where they say so, and otherwise behind the last of them.

@@ -39,7 +39,7 @@ func newSchedules(cfg *Config, k *server.Kernel) (*schedules, error) {
 // scheduled starts the runs of schedules.
 type scheduled struct{ launcher }
 
-// timeWord stands in messages for the time that a run is for.
+// timeWord is the placeholder in messages for the scheduled time.
 const timeWord = "{{scheduled_time}}"
 
 // Start implements [fire.Runs].
@@ -105,15 +105,15 @@ func (h *schedules) routes() []protocol.Route {
 // scheduleView is a schedule as clients see it.
 type scheduleView struct {
 	ID       string `json:"id"`
-	Revision int64  `json:"revision"` // counts its changes, not its starts
+	Revision int64  `json:"revision"` // increases with changes by clients, not with starts
 	schedule.Spec
 	Status string `json:"status"` // active, paused or ended
 	// NextAt is the next time, without its delay.
 	NextAt   *time.Time        `json:"next_at,omitempty"`
 	Upcoming []time.Time       `json:"upcoming"`          // the next five times
-	Pending  *schedule.Pending `json:"pending,omitempty"` // the start that was decided and is not done
+	Pending  *schedule.Pending `json:"pending,omitempty"` // a start that was decided and has not been recorded
 	LastRun  string            `json:"last_run_id,omitempty"`
-	// Last is what became of the latest time, and LastAt that time.
+	// Last is the outcome of the latest time, and LastAt that time.
 	Last   schedule.Outcome `json:"last_outcome,omitempty"`
 	LastAt *time.Time       `json:"last_at,omitempty"`
 	Counts firingCounts     `json:"counts"`
@@ -251,7 +251,7 @@ func (h *schedules) get(req *server.Request) error {
 }
 
 type putSchedule struct {
-	// ExpectedRevision replaces only this revision.
+	// ExpectedRevision, if set, must be the current revision.
 	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
 	schedule.Spec
 }

@@ -26,7 +26,7 @@ import (
 type TriggerConfig struct {
 	Store  trigger.Store
 	Sealer deliver.Sealer // encrypts the secrets
-	URL    string         // of the server, for links; "" means as the admin who makes one sees it
+	URL    string         // base URL for links; "" means the URL of the admin's request
 }
 
 // triggers has the handlers of the triggers of a tenant, for its admins.
@@ -81,7 +81,7 @@ type triggerView struct {
 	trigger.Spec
 	Secret string `json:"secret,omitempty"` // only when it is new
 	URL    string `json:"url,omitempty"`    // only when the secret is new
-	// FormerUntil is until when URLs and signatures of the secret before are accepted.
+	// FormerUntil is until when URLs and signatures of the previous secret are accepted.
 	FormerUntil *time.Time `json:"former_until,omitempty"`
 }
 
@@ -273,7 +273,7 @@ func (h *triggers) change(req *server.Request, change func(t *trigger.Trigger) e
 }
 
 type putTrigger struct {
-	// ExpectedRevision replaces only this revision.
+	// ExpectedRevision, if set, must be the current revision.
 	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
 	trigger.Spec
 }
@@ -303,7 +303,7 @@ func (h *triggers) delete(req *server.Request) error {
 }
 
 type rotation struct {
-	AtOnce bool `json:"at_once,omitempty"` // URLs and signatures of the secret before are refused from now on
+	AtOnce bool `json:"at_once,omitempty"` // refuse URLs and signatures of the previous secret immediately
 }
 
 // formerTime is how long URLs and signatures of a trigger's secret are accepted after it was replaced.
@@ -443,7 +443,7 @@ func (h *triggers) firings(req *server.Request) error {
 type firedReply struct {
 	RunID    string `json:"run_id"`
 	ThreadID string `json:"thread_id"`
-	// Duplicate says that a request of the same name has started the run before.
+	// Duplicate reports that an earlier request with the same ID started the run.
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 

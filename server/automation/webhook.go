@@ -25,7 +25,7 @@ type webhooks struct {
 
 // WebhookConfig configures webhooks, which notify endpoints of the runs of tenants.
 type WebhookConfig struct {
-	Router    *deliver.Router // with a sender; the caller lets both work
+	Router    *deliver.Router // with a sender; the caller runs both
 	Endpoints webhook.EndpointStore
 }
 
@@ -57,10 +57,10 @@ func (h *webhooks) routes() []protocol.Route {
 // webhookView is a webhook as clients see it.
 type webhookView struct {
 	ID       string `json:"id"`
-	Revision int64  `json:"revision"` // counts its changes, not how far it has come
+	Revision int64  `json:"revision"` // increases with changes by clients, not with progress
 	webhook.EndpointSpec
 	Secret string `json:"secret,omitempty"` // only when it is new
-	// PausedReason says why the server has paused it, and Lost what may not have been told.
+	// PausedReason says why the server paused the webhook, and Lost which messages may have been lost.
 	PausedReason string `json:"paused_reason,omitempty"`
 	Lost         string `json:"lost,omitempty"`
 }
@@ -185,7 +185,7 @@ func (h *webhooks) get(req *server.Request) error {
 }
 
 type putWebhook struct {
-	// ExpectedRevision replaces only this revision.
+	// ExpectedRevision, if set, must be the current revision.
 	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
 	webhook.EndpointSpec
 }

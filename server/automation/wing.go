@@ -1,5 +1,4 @@
-// Package automation serves what connects runs with other systems: schedules, triggers, which start runs, and webhooks, which
-// report them, with their deliveries.
+// Package automation serves schedules and triggers, which start runs, and webhooks, which notify other systems of them.
 package automation
 
 import (
@@ -68,7 +67,7 @@ func (w *Wing) Features() (list []string) {
 	return list
 }
 
-// Parts returns the type of what a schedule or a trigger runs.
+// Parts returns the type of the runs in schedules and triggers.
 func (w *Wing) Parts() []any { return []any{runTemplate{}} }
 
 // Work fires schedules until ctx is done.
@@ -78,7 +77,7 @@ func (w *Wing) Work(ctx context.Context) {
 	}
 }
 
-// Scheduler returns what fires schedules, after Mount, or nil.
+// Scheduler returns the worker that fires schedules, or nil before Mount and without schedules.
 func (w *Wing) Scheduler() *fire.Worker {
 	if w.schedules == nil {
 		return nil

@@ -13,9 +13,8 @@ type RemoteNote struct {
 	Notes json.RawMessage
 }
 
-// RemoteNotes holds what remote agents keep with the thread, by agent id: the identity of their
-// side of the conversation, and how far an exchange has come. Only agents that run elsewhere have
-// the key, and only the runtime writes it.
+// RemoteNotes holds the notes of remote agents about the thread, by agent ID: the identity of their side of the conversation, and the
+// progress of an exchange. Only remote agents have the key, and only the runtime writes it.
 var RemoteNotes = state.NewKey("__runtime.remote_backend", func(all map[string]json.RawMessage, n RemoteNote) map[string]json.RawMessage {
 	next := maps.Clone(all)
 	if next == nil {

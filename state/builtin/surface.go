@@ -8,11 +8,11 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// maxSurfaces is how many surfaces a thread remembers. The oldest are forgotten first.
+// maxSurfaces is the number of surfaces that a thread remembers. The oldest are forgotten first.
 const maxSurfaces = 64
 
-// Surfaces holds the user interfaces that agents have drawn on a thread, by their ids: what a user can
-// do in them. Protocols check the actions of users against it.
+// Surfaces holds the user interfaces that agents have drawn on a thread, by ID, with the actions that they offer. Protocols check the
+// actions of users against it.
 var Surfaces = state.NewKey("generative_ui.surfaces", changeSurfaces, state.Options{Scope: state.Thread, Merge: state.Commutative})
 
 // Surface is a user interface that an agent has drawn.
@@ -20,8 +20,7 @@ type Surface struct {
 	Format    string `json:"format"`            // a2ui, json-render or openui-lang
 	Version   string `json:"version,omitempty"` // of A2UI
 	CatalogID string `json:"catalog_id,omitempty"`
-	// Actions are the names of the actions that the surface offers, by the component that offers them.
-	// A component without one is left out.
+	// Actions lists the names of the actions of each component. Components without actions are omitted.
 	Actions map[string][]string `json:"actions,omitempty"`
 	Drawn   int                 `json:"drawn"` // grows with each new surface of the thread
 }
@@ -30,7 +29,7 @@ type Surface struct {
 type SurfaceChange struct {
 	ID     string
 	Delete bool
-	// Format, Version and CatalogID replace those of the surface unless they are empty.
+	// Format, Version and CatalogID, unless empty, replace the values of the surface.
 	Format, Version, CatalogID string
 	// Actions replaces the actions of the components that it names.
 	Actions map[string][]string
