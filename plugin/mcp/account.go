@@ -316,8 +316,8 @@ func (c *Connection) forget(ctx context.Context) error {
 	return c.become(ctx, &userList{})
 }
 
-// AuthorizationAction is the action of the question to a person who has to authorize a server: to open the address in
-// the parameters. The call continues when that has happened.
+// AuthorizationAction is the action of a ticket that asks a user to authorize a server by opening the URL in its parameters. The call
+// continues once the user has done so.
 const AuthorizationAction = "mcp:authorization"
 
 // maxRefusals is how often a user is asked in one call for another authorization than the one that the server refuses. A

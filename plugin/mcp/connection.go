@@ -16,22 +16,20 @@ import (
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
-// Options configures connections beyond their servers.
+// Options configures connections.
 type Options struct {
-	// Client makes requests to servers with an address. Nil reaches public addresses only.
+	// Client makes HTTP requests to servers. If nil, only public addresses can be reached.
 	Client *http.Client
-	// Pins keeps what was approved of the servers' tools. Nil keeps it for as long as the
-	// connection lasts.
+	// Pins stores the approvals of tools. If nil, approvals last as long as the connection.
 	Pins Pins
-	// OAuth gives servers that have to be authorized their tokens. It is needed if there is one.
+	// OAuth provides the tokens for servers that require authorization. It is required if there is such a server.
 	OAuth *oauth.Broker
-	// Changed is called when the tools of a connection have changed. It must return at once.
+	// Changed is called when the tools of a connection have changed. It must not block.
 	Changed func()
 	Logger  *slog.Logger // nil discards
 }
 
-// Connection keeps a connection to a server. It is safe for concurrent use. No method but Restart
-// and Inventory waits for the server.
+// Connection maintains a connection to a server. It is safe for concurrent use. Only Restart and Inventory wait for the server.
 type Connection struct {
 	server Server
 	opts   Options
@@ -82,7 +80,7 @@ type health struct {
 	sessions    int // that were opened
 }
 
-// Connect returns a connection to a server. It is opened by Start.
+// Connect returns a connection to a server. Start opens it.
 func Connect(s Server, o Options) (*Connection, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -127,8 +125,8 @@ func (c *Connection) Start() {
 	})
 }
 
-// Drain lets the connection take no further calls, and waits for those in flight, as long as a call may
-// take. It is for a connection that another replaces.
+// Drain refuses further calls and waits for calls in flight, at most for the timeout of a call. It is meant for a connection that is being
+// replaced.
 func (c *Connection) Drain() {
 	c.mu.Lock()
 	s := c.session
@@ -146,7 +144,7 @@ func (c *Connection) Drain() {
 	}
 }
 
-// Close ends the connection, and the program if it has one.
+// Close closes the connection and ends its program, if any.
 func (c *Connection) Close() error {
 	c.cancel()
 	c.begin.Do(func() { close(c.done) }) // it was never started
@@ -367,8 +365,7 @@ func (c *Connection) fail(err error, failures int, delay time.Duration, again bo
 	}
 }
 
-// Restart connects anew, with a new program if the server has one, and returns when that has succeeded
-// or failed.
+// Restart reconnects, with a new program if the server is one, and returns when that has succeeded or failed.
 func (c *Connection) Restart(ctx context.Context) error {
 	c.Start()
 	asked := make(chan error, 1)
@@ -392,8 +389,7 @@ func (c *Connection) Restart(ctx context.Context) error {
 	}
 }
 
-// Ready waits for the attempt to connect that is being made or is due within seconds. It returns nil if
-// the connection is open.
+// Ready waits for a connection attempt that is in progress or due within seconds. It returns nil if the connection is open.
 func (c *Connection) Ready(ctx context.Context) error {
 	_, err := c.acquire(ctx)
 	if errors.Is(err, errPerUser) {
@@ -455,16 +451,15 @@ func (c *Connection) downError(err error, then string) error {
 	return fmt.Errorf("MCP server %q is down, so the call was not made: %w (%s)", c.server.ID, err, then)
 }
 
-// Known reports whether the tools of the server are known: it has listed them, and its connection has not failed for good.
+// Known reports whether the tools of the server are known: the server has listed them, and the connection has not failed permanently.
 func (c *Connection) Known() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.listed) > 0 && len(c.tools) > 0 || c.state == up && !c.hub()
 }
 
-// Tools returns the tools of the server that are not held, as it listed them last. They stay while a
-// lost connection is made anew: their calls then fail. There are none before the server was connected
-// for the first time, and after connecting has failed for good.
+// Tools returns the tools that the server listed last, without held tools. They remain while a lost connection is re-established, but their
+// calls fail. There are no tools before the first connection, and after the connection has failed permanently.
 func (c *Connection) Tools() []awaken.Tool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// Pins keeps what was approved of the tools of servers. Implementations are safe for concurrent use.
+// Pins stores the approvals of tools. Implementations are safe for concurrent use.
 type Pins interface {
 	// Load returns the digests of the approved tools of a server, by name, or nil if none is known.
 	Load(ctx context.Context, server string) (map[string]string, error)
-	// Approve adds or replaces digests. Others stay.
+	// Approve adds or replaces digests and keeps all others.
 	Approve(ctx context.Context, server string, digests map[string]string) error
 }
 
@@ -183,8 +183,8 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 	return l
 }
 
-// Approve approves tools by the digests of what was looked at (ToolStatus.Digest), and returns their names.
-// A tool that the server lists differently by now is an awaken.ErrConflict, and none is approved.
+// Approve approves tools by their digests (ToolStatus.Digest) and returns their names. If a tool has changed since the digest was read,
+// Approve approves nothing and returns awaken.ErrConflict.
 func (c *Connection) Approve(ctx context.Context, digests map[string]string) ([]string, error) {
 	c.lists.Lock()
 	defer c.lists.Unlock()

@@ -18,7 +18,7 @@ type Config struct {
 	Options // Changed is called besides what the plugin does
 }
 
-// Plugin gives the tools of servers to the agents that list it. It keeps the connections.
+// Plugin provides the tools of servers to the agents that list it. It owns the connections.
 type Plugin struct {
 	conns    []*Connection // in the order of the configuration
 	revision atomic.Uint64 // of the tools
@@ -26,8 +26,8 @@ type Plugin struct {
 
 var _ awaken.Plugin = (*Plugin)(nil)
 
-// New returns the plugin and begins to connect to its servers. The error lists every mistake in cfg; a
-// server that cannot be reached is none. Close the plugin after the last run.
+// New returns the plugin and begins to connect to its servers. The error lists all problems in cfg; an unreachable server is not an error.
+// Close the plugin after the last run.
 func New(cfg Config) (*Plugin, error) {
 	p := &Plugin{}
 	o := cfg.Options
@@ -63,7 +63,7 @@ func New(cfg Config) (*Plugin, error) {
 // Name implements [awaken.Plugin].
 func (p *Plugin) Name() string { return PluginID }
 
-// Register implements [awaken.Plugin]. It adds the tools that the servers have now.
+// Register implements [awaken.Plugin]. It adds the current tools of the servers.
 func (p *Plugin) Register(r *awaken.Registrar) error {
 	r.Key(Keys()...)
 	seen := map[string]bool{}
@@ -81,8 +81,7 @@ func (p *Plugin) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// Revision returns a number that grows when the tools change. Agents register the plugin again before
-// their next step then.
+// Revision returns a number that increases when the tools change. Agents then register the plugin again before their next step.
 func (p *Plugin) Revision() uint64 { return p.revision.Load() }
 
 // Connection returns the connection to a server, or nil.
@@ -95,8 +94,8 @@ func (p *Plugin) Connection(serverID string) *Connection {
 	return nil
 }
 
-// Ready waits until an attempt to connect was made to every server. The error names those that are
-// down; their tools come when they are up.
+// Ready waits until the plugin has tried to connect to every server. The error names the servers that are down; their tools appear when
+// they are up.
 func (p *Plugin) Ready(ctx context.Context) error {
 	var errs []error
 	for _, c := range p.conns {
@@ -105,7 +104,7 @@ func (p *Plugin) Ready(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (p *Plugin) Close() error {
 	for _, c := range p.conns {
 		c.cancel() // all at once

@@ -84,8 +84,8 @@ type dialogueOf struct {
 	dialogue *dialogue
 }
 
-// Keys returns the state keys that the tools of connections need. The plugin registers them; a program
-// that uses [Connection.Tools] without it passes them to its registry.
+// Keys returns the state keys that the tools of connections need. The plugin registers them; a program that uses [Connection.Tools] without
+// the plugin passes them to its registry.
 func Keys() []state.AnyKey { return []state.AnyKey{dialogues} }
 
 // suspensionID is the id of the open question of a call.
@@ -93,9 +93,8 @@ func (d *dialogue) suspensionID(callID string) string {
 	return fmt.Sprintf("mcp_%s_%d", callID, d.Count)
 }
 
-// ElicitationAction, SamplingAction and AgainAction are the actions of questions to people: a form of the
-// server to fill in, whether a model may answer the server, and whether to repeat a call that was lost
-// while it waited for an answer.
+// ElicitationAction, SamplingAction and AgainAction are the actions of tickets: to fill in a form of the server, to allow a model to answer
+// the server, and to repeat a call that was lost while it waited for an answer.
 const (
 	ElicitationAction = "mcp:elicitation"
 	SamplingAction    = "mcp:sampling"

@@ -14,11 +14,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Sampling lets an agent answer a server that asks for a model in a call. The answer is a run of the
-// agent below the calling run: it is stored, has the budget of its parent, and its cost is added to it.
+// Sampling lets an agent answer a server's sampling requests during a call. The answer is a child run of the calling run: it is stored, and
+// its cost is charged to the budget of its parent.
 type Sampling struct {
-	Agent      string // that answers; one without tools is safest
-	Ask        bool   // a person must allow each answer
+	Agent      string // answers the requests; one without tools is safest
+	Ask        bool   // each answer needs a person's approval
 	MaxPerCall int    // 0 means 3
 }
 

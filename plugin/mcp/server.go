@@ -17,73 +17,67 @@ import (
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
-// Server says how to reach an MCP server: a program to start, or an address.
+// Server configures an MCP server: a program to start, or a URL.
 type Server struct {
-	// ID names the server: 1 to 64 letters, digits, - and _, without __. Its tools are
-	// mcp__<ID>__<tool>.
+	// ID identifies the server: 1 to 64 letters, digits, - and _, without __. Its tools are mcp__<ID>__<tool>.
 	ID string
 
-	// Command is the program to start. It is not passed to a shell.
+	// Command is the program to start, without a shell.
 	Command string
 	Args    []string
-	// Dir is the program's working folder. "" makes an empty one, which is removed when the
-	// connection is closed.
+	// Dir is the program's working folder. If "", the connection creates an empty one and removes it when it is closed.
 	Dir string
-	// Env holds environment variables of the program. It gets no others, except those of this
-	// process that Inherit names; nil means DefaultInherit.
+	// Env holds environment variables of the program. Of the variables of this process, the program gets only those listed in Inherit; nil
+	// means DefaultInherit.
 	Env     map[string]awaken.Secret
 	Inherit []string
 
-	// URL is the address of a server, instead of a program.
+	// URL is the URL of a server that is not a program.
 	URL     string
-	SSE     bool                     // the address speaks the HTTP+SSE transport of 2024-11-05
+	SSE     bool                     // the server uses the HTTP+SSE transport of 2024-11-05
 	Headers map[string]awaken.Secret // of every request
-	// OAuth says how to authorize the server. Nil means that it needs no authorization, or has it in Headers.
+	// OAuth configures the authorization of the server. If nil, the server needs none, or Headers contains it.
 	OAuth *oauth.Client
 
 	Timeout     time.Duration // of a call; 0 means 30 s
 	OpenTimeout time.Duration // for connecting and listing the tools; 0 means 30 s
-	MaxResult   int           // bytes of a result's text, the rest is cut off; 0 means 256 KiB
-	MaxMessage  int           // bytes of a message; a longer one ends the connection; 0 means 8 MiB
-	// Refresh is how often the tools are listed again, besides when the server says that they have
-	// changed. 0 never does.
+	MaxResult   int           // maximum bytes of a result's text, which is truncated; 0 means 256 KiB
+	MaxMessage  int           // maximum bytes of a message; a longer one closes the connection; 0 means 8 MiB
+	// Refresh is how often to list the tools again, in addition to the server's notifications of changes. 0 means never.
 	Refresh time.Duration
 	Restart Restart
-	// TrustChanges takes in tools that differ from when they were first seen, and tools that are listed
-	// later than the first ones. By default they are held until [Connection.Approve].
+	// TrustChanges accepts changed and added tools. By default they are held until [Connection.Approve].
 	TrustChanges bool
-	// TrustHints takes the server's hints (readOnlyHint, idempotentHint) as the effects of its tools. By default they
-	// are shown and count for nothing: every tool is effectful.
+	// TrustHints uses the server's hints (readOnlyHint, idempotentHint) as the effects of its tools. By default hints are only displayed,
+	// and every tool is effectful.
 	TrustHints bool
-	// Effects are the operator's word about the effects of tools, by the server's name of a tool or by its id. It
-	// takes precedence over hints.
+	// Effects overrides the effects of tools, by the server's name of a tool or by its ID. It takes precedence over hints.
 	Effects map[string]awaken.EffectClass
-	// InDoubt says what happens to an effectful call of which it is not known whether it took effect: the
-	// process or the connection was lost in it.
+	// InDoubt is the policy for effectful calls in doubt: the process or the connection was lost during the call.
 	InDoubt awaken.DoubtPolicy
-	// Roots are the addresses (file:///…) that the server is told it may work in.
+	// Roots are the URLs (file:///…) announced to the server as its workspace.
 	Roots []string
-	// Unattended says that no person can answer the server: what it asks people is declined.
+	// Unattended declines the server's questions to users, because there is no person to answer them.
 	Unattended bool
-	// Sampling lets an agent answer the server. Nil refuses.
+	// Sampling, if set, lets an agent answer sampling requests. Otherwise they are refused.
 	Sampling *Sampling
 }
 
 // DefaultInherit lists the environment variables that programs get from this process by default.
 var DefaultInherit = []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"}
 
-// Restart says how to connect again when a connection is lost. The zero Restart tries for ever. A call of a tool makes the
-// next attempt at once, if the last one is at least Delay ago.
+// Restart is the policy for reconnecting. The zero Restart never gives up. A tool call triggers the next attempt immediately if the last
+// one was at least Delay ago.
 type Restart struct {
-	Never       bool          // do not connect again
+	Never       bool          // do not reconnect
 	MaxAttempts int           // in a row; 0 or less means no limit
 	Delay       time.Duration // before the first attempt; 0 means 1 s
 	Factor      float64       // by which the delay grows with each attempt; 0 means 2
 	MaxDelay    time.Duration // 0 means 30 s
 }
 
-// jitter is the share of a delay that chance takes away, so that those who lost a server at the same moment do not all come
-// back at the same moment.
+// jitter is the greatest share of a delay that is randomly subtracted, so that clients that lost a server at the same moment do not all
+// reconnect at the same moment.
 const jitter = 0.2
 
 // after returns how long to wait after failures in a row, and whether to try again.
@@ -106,7 +100,7 @@ func (s *Server) stable() time.Duration {
 
 var serverID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$`)
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (s *Server) Validate() error {
 	var p check.Problems
 	p.When(!serverID.MatchString(s.ID) || strings.Contains(s.ID, "__"), "ID is %q, want 1 to 64 letters, digits, - and _, without __", s.ID)

@@ -18,8 +18,8 @@ import (
 	"github.com/awaken-go/awaken/state/profile"
 )
 
-// Sealer encrypts what a broker keeps. The name says what a value is and where it belongs: a value must not open
-// under another name. Implementations are safe for concurrent use.
+// Sealer encrypts the values of a broker. The name binds a value to its place: a value sealed under one name must not open under another.
+// Implementations are safe for concurrent use.
 type Sealer interface {
 	Seal(name string, plain []byte) ([]byte, error)
 	Open(name string, sealed []byte) ([]byte, error)
@@ -53,28 +53,24 @@ type Config struct {
 	// Values returns the profile that holds the authorizations of a tenant's users. Programs without tenants
 	// ignore the name.
 	Values func(tenant string) profile.Store
-	// Shared holds what belongs to no tenant: shared authorizations, and the clients that were registered.
-	// Nil means Values("").
+	// Shared holds values that belong to no tenant: shared authorizations and registered clients. Nil means Values("").
 	Shared profile.Store
 	Sealer Sealer
-	// RedirectURL is where authorization servers send the browsers of users back to. It must lead to the
-	// broker's Handler, or to what calls Complete.
+	// RedirectURL is the redirect URI for authorization servers. It must lead to the broker's Handler, or to a handler that calls Complete.
 	RedirectURL string
-	// ClientURL is the public address of the client ID metadata document, [Broker.ClientDocument]. "" means
-	// that there is none.
+	// ClientURL is the public URL of the client ID metadata document, [Broker.ClientDocument]. If "", there is no such document.
 	ClientURL string
-	// ClientName is what authorization servers show to users. "" means awaken.
+	// ClientName is the name that authorization servers show to users; default awaken.
 	ClientName string
-	// Lifetime is how long a user may take to authorize. 0 means 24 hours.
+	// Lifetime is how long a user may take to authorize; default 24 hours.
 	Lifetime time.Duration
-	// Client makes the requests to MCP and authorization servers. Nil reaches public addresses only.
+	// Client makes the requests to MCP and authorization servers. If nil, only public addresses can be reached.
 	Client *http.Client
 	Now    func() time.Time // nil means time.Now
 	Logger *slog.Logger     // nil discards
 }
 
-// Broker keeps the authorizations of MCP servers. It is safe for concurrent use, and several processes may
-// share the profiles.
+// Broker manages the authorizations of MCP servers. It is safe for concurrent use, and several processes may share the profiles.
 type Broker struct {
 	cfg Config
 
@@ -82,7 +78,7 @@ type Broker struct {
 	own map[string]*grant // of client credentials, by server and address; they are not stored
 }
 
-// New returns a broker. The error lists every mistake in cfg.
+// New returns a broker. The error lists all problems in cfg.
 func New(cfg Config) (*Broker, error) {
 	var errs []error
 	if cfg.Values == nil {
@@ -116,13 +112,13 @@ func New(cfg Config) (*Broker, error) {
 	return &Broker{cfg: cfg, own: map[string]*grant{}}, nil
 }
 
-// Values returns the profile that holds what belongs to no tenant.
+// Values returns [Config.Shared].
 func (b *Broker) Values() profile.Store { return b.cfg.Shared }
 
-// Owner is who authorizes a server: a user, or "" for those of a tenant whose user is not known.
+// Owner is the owner of an authorization: a user, or "" for the runs of a tenant without a user.
 type Owner struct {
 	Tenant, User string
-	// Values is the profile of the tenant. Nil means that of [Config.Values].
+	// Values is the profile of the tenant. Nil means the result of [Config.Values].
 	Values profile.Store
 }
 

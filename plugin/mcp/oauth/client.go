@@ -22,7 +22,7 @@ type registration struct {
 	Expires int64  `json:"expires,omitempty"` // of the secret, Unix s; 0 means never
 }
 
-// Ways of a client to prove itself at the token endpoint.
+// Methods of client authentication at the token endpoint.
 const (
 	methodNone  = "none"
 	methodPost  = "client_secret_post"
@@ -132,8 +132,7 @@ func (b *Broker) metadata() *oauthex.ClientRegistrationMetadata {
 	return m
 }
 
-// ClientDocument returns the client ID metadata document, which the program serves at [Config.ClientURL], or nil if
-// it has no such address.
+// ClientDocument returns the client ID metadata document, which the program serves at [Config.ClientURL], or nil if that is "".
 func (b *Broker) ClientDocument() json.RawMessage {
 	if b.cfg.ClientURL == "" {
 		return nil

@@ -76,7 +76,7 @@ type demand struct {
 	reason   string   // error code
 }
 
-// Limits of what a server may ask for. It is stored for each authorization that has begun, and shown to users.
+// Limits of a server's demands, which are stored with each pending authorization and shown to users.
 const (
 	maxScopes     = 100 // in a challenge
 	maxScopeBytes = 8 << 10

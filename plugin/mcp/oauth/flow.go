@@ -53,14 +53,14 @@ type stateRef struct {
 	ID     string `json:"i"`
 }
 
-// Request is an authorization that a user can give.
+// Request asks a user for an authorization.
 type Request struct {
 	URL     string // to open in a browser
 	Expires time.Time
 }
 
-// Begin begins an authorization. The waiter, if there is one, is among those that [Broker.Complete] returns.
-// Scopes are asked for beside the usual ones.
+// Begin begins an authorization. [Broker.Complete] will return the waiter, if there is one. Scopes are requested in addition to the default
+// ones.
 func (b *Broker) Begin(ctx context.Context, s *Server, o Owner, scopes []string, w *Waiter) (*Request, error) {
 	if s.grant() == ClientCredentials {
 		return nil, fmt.Errorf("MCP server %q is authorized by client credentials: no person can authorize it", s.ID)
@@ -146,7 +146,7 @@ func (b *Broker) state(s *Server, o Owner, id string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sealed), err
 }
 
-// ErrState is the error of a response whose state is not one of the broker's, was used before, or has expired.
+// ErrState reports that the state of a response is unknown, was used before, or has expired.
 var ErrState = errors.New("the authorization is not known: it was completed before, has expired, or was begun elsewhere")
 
 // open returns what a state refers to.
@@ -168,23 +168,23 @@ func (r *stateRef) of() (*Server, Owner) {
 	return &Server{ID: r.Server, Client: Client{Grant: r.Grant}}, Owner{Tenant: r.Tenant, User: r.User}
 }
 
-// Completed is the end of an authorization.
+// Completed is the outcome of an authorization.
 type Completed struct {
 	ID     string // for [Broker.Settle]
 	Server string
 	Grant  Grant
 	Owner  Owner
-	// Denied says that the user, or the authorization server, refused. It is "" otherwise.
+	// Denied, if not "", says that the user or the authorization server refused.
 	Denied string
-	// Waiters are the suspended calls to resume: if Denied is set, with a rejection. All calls of the owner that wait
-	// for the server are among them, also those that ask by another address.
+	// Waiters are the suspended calls to resume or, if Denied is set, to reject: all calls of the owner that wait for the server, also
+	// those with another authorization URL.
 	Waiters []Waiter
 }
 
-// Complete ends an authorization with the parameters of the authorization server's response. Allow says whether the
-// client that delivers the response acts for the owner; nil allows all. A response counts once. If Complete returns a
-// Completed with an error, the authorization failed, and its waiters should be resumed so that they ask again. After the
-// waiters were resumed, the caller settles it with [Broker.Settle].
+// Complete completes an authorization with the parameters of the authorization server's response. Allow returns an error unless the client
+// that delivers the response acts for the owner; nil allows all clients. A response is accepted once. If Complete returns both a Completed
+// and an error, the authorization failed, and its waiters should be resumed so that they ask again. After the caller has resumed the
+// waiters, it calls [Broker.Settle].
 func (b *Broker) Complete(ctx context.Context, q url.Values, allow func(c *Completed) error) (*Completed, error) {
 	ref, s, o, err := b.open(q.Get("state"))
 	if err != nil {

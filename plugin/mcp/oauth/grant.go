@@ -84,14 +84,14 @@ func (g *grant) fits(s *Server) string {
 	return ""
 }
 
-// Token returns an access token of an owner for a server, and refreshes it if it is due. It returns [*Needed] if the
-// owner has to authorize the server.
+// Token returns an owner's access token for a server, refreshed if necessary. The error is [*Needed] if the owner has to authorize the
+// server.
 func (b *Broker) Token(ctx context.Context, s *Server, o Owner) (Token, error) {
 	return b.token(ctx, s, o, "")
 }
 
-// Renew returns a token in place of one that the server does not accept, by a refresh if no other process has made
-// one. It returns [*Needed] if there is none.
+// Renew replaces a token that the server refused. It refreshes the token, unless another process already has. The error is [*Needed] if
+// that is impossible.
 func (b *Broker) Renew(ctx context.Context, s *Server, o Owner, refused Token) (Token, error) {
 	return b.token(ctx, s, o, refused.Access.Expose())
 }

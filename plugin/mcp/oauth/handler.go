@@ -7,9 +7,9 @@ import (
 	"net/http"
 )
 
-// Handler returns a handler for [Config.RedirectURL], for programs without a server of this module. Signed says for
-// whom a request acts; a response that another user's authorization awaits is refused. Resume gets every
-// authorization that has ended, and resumes its waiters; what it fails for, [Broker.Sweep] has.
+// Handler returns a handler for [Config.RedirectURL], for programs that do not use package server. Signed returns the owner that a request
+// acts for; a response to another user's authorization is refused. Resume is called with every completed authorization and resumes its
+// waiters; if it fails, [Broker.Sweep] retries.
 func (b *Broker) Handler(signed func(r *http.Request) (Owner, error), resume func(ctx context.Context, c *Completed) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := b.Complete(r.Context(), r.URL.Query(), func(c *Completed) error {

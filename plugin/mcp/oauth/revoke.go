@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status is what is known of an authorization. It has no secrets.
+// Status is the status of an authorization, without secrets.
 type Status struct {
 	Authorized bool
 	Reason     string // why there is none
@@ -19,7 +19,7 @@ type Status struct {
 	Refreshes  bool      // the authorization server gave a refresh token
 }
 
-// Status returns what is known of an owner's authorization.
+// Status returns the status of an owner's authorization.
 func (b *Broker) Status(ctx context.Context, s *Server, o Owner) (Status, error) {
 	if s.grant() == ClientCredentials {
 		return Status{Authorized: true}, nil
@@ -42,8 +42,8 @@ func (b *Broker) Status(ctx context.Context, s *Server, o Owner) (Status, error)
 	return st, nil
 }
 
-// Revoke ends an owner's authorization: here at once, and at the authorization server if that offers it (RFC 7009).
-// The error says that the authorization server could not be told. It is no error if there is no authorization.
+// Revoke revokes an owner's authorization: immediately in the broker, and at the authorization server if it supports that (RFC 7009). The
+// error reports that the authorization server could not be reached. Revoking a missing authorization is not an error.
 func (b *Broker) Revoke(ctx context.Context, s *Server, o Owner) error {
 	p := b.place(grantsKind, s, o)
 	for {

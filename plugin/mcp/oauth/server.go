@@ -10,35 +10,34 @@ import (
 	"github.com/awaken-go/awaken/internal/check"
 )
 
-// Grant says whose authorization a server is used with.
+// Grant is the kind of authorization that a server is used with.
 type Grant string
 
 const (
-	// PerUser uses the authorization of the user that a run acts for. Runs without a user share one, within
-	// their tenant.
+	// PerUser uses the authorization of the run's user. Runs without a user share one per tenant.
 	PerUser Grant = "user"
-	// Shared uses one authorization, which an administrator gives, for all runs.
+	// Shared uses one authorization, granted by an administrator, for all runs.
 	Shared Grant = "server"
-	// ClientCredentials uses the client's own rights. No person authorizes anything.
+	// ClientCredentials uses the client's own rights, without a person.
 	ClientCredentials Grant = "client_credentials"
 )
 
-// Client says how to authorize a server. The zero Client authorizes each user, and registers itself where
-// the authorization server offers that.
+// Client configures the authorization of a server. The zero Client asks each user for authorization and registers itself, if the
+// authorization server supports that.
 type Client struct {
 	Grant Grant // "" means PerUser
-	// ID and Secret are what the authorization server knows the program by. Without an ID, the program uses
-	// its client ID metadata document or registers itself, whichever the authorization server supports.
+	// ID and Secret are the client's credentials at the authorization server. Without an ID, the program uses its client ID metadata
+	// document or registers itself, whichever the authorization server supports.
 	ID     string
 	Secret awaken.Secret
-	// Scopes are what to ask for. Without any, it is what the server says that it needs.
+	// Scopes are the scopes to request; default: those that the server says it needs.
 	Scopes []string
-	// Issuer is the authorization server to use. "" is the first that the server names, and with a Secret the one that was
-	// first when the secret was first used; another one must be among those that it names.
+	// Issuer is the authorization server to use, which must be one that the MCP server names. "" means the first one it names or, with a
+	// Secret, the one that was first when the secret was first used.
 	Issuer string
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (c *Client) Validate() error {
 	var p check.Problems
 	switch c.Grant {
@@ -59,10 +58,10 @@ func (c *Client) Validate() error {
 	return p.Err()
 }
 
-// Server is an MCP server that has to be authorized.
+// Server is an MCP server that requires authorization.
 type Server struct {
-	ID  string // names the server to the program
-	URL string // is the resource that tokens are for
+	ID  string // identifies the server within the program
+	URL string // the resource that tokens are for
 	Client
 }
 
@@ -74,11 +73,11 @@ func (s *Server) grant() Grant {
 	return s.Grant
 }
 
-// Needed is the error of a request that is not authorized: its owner has to authorize the server first.
+// Needed is the error of an unauthorized request: its owner must authorize the server first.
 type Needed struct {
 	Server  string
-	Scopes  []string // that the server asks for beside those it was asked for before
-	Reason  string   // why there is no authorization that can be used
+	Scopes  []string // demanded by the server in addition to those requested before
+	Reason  string   // why there is no usable authorization
 	Refused bool     // there is one, but the server refused it
 }
 

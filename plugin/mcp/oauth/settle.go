@@ -46,14 +46,14 @@ func (b *Broker) take(ctx context.Context, p place, ref stateRef) (*flow, error)
 	return f, err
 }
 
-// Settle says that the waiters of an authorization, [Completed.ID], were resumed. Until then, [Broker.Sweep] has them.
+// Settle records that the waiters of an authorization, [Completed.ID], were resumed. Until then, [Broker.Sweep] retries.
 func (b *Broker) Settle(ctx context.Context, id string) error {
 	return b.cfg.Shared.Delete(ctx, endsKind, id)
 }
 
-// Sweep calls resume with the authorizations that ended some minutes ago and were not settled, because the process that
-// ended them was lost or could not resume their waiters, and settles those for which it returns nil. A waiter that is resumed
-// looks itself whether there is an authorization, and asks again if there is none. Programs call it when they start, and every few minutes.
+// Sweep calls resume with the authorizations that were completed some minutes ago and not settled, because their process died or could not
+// resume the waiters, and settles those for which resume returns nil. A resumed waiter checks whether there is an authorization, and asks
+// again if there is none. Programs call Sweep when they start, and every few minutes.
 func (b *Broker) Sweep(ctx context.Context, resume func(ctx context.Context, c *Completed) error) error {
 	list, err := b.cfg.Shared.List(ctx, endsKind)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 type Token struct {
 	Access awaken.Secret
 	Grant  string // identifies the authorization: a new one has another
-	// Expires is when the token has to be refreshed. Zero means that the server did not say.
+	// Expires is when the token has to be refreshed; zero if unknown.
 	Expires time.Time
 }
 
@@ -94,7 +94,7 @@ var errAnswer = errors.New("the authorization server answers with what is not a 
 // maxTokens limits the answer of a token endpoint, in bytes. It is stored.
 const maxTokens = 64 << 10
 
-// maxLasts is the longest time that a token is believed to last.
+// maxLasts is the longest accepted lifetime of a token.
 const maxLasts = 10 * 365 * 24 * time.Hour
 
 // parseIssued decodes the answer of a token endpoint.

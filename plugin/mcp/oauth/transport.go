@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Transport adds the token of an owner to requests. A request that the server refuses for its token is sent once more,
-// with a renewed one; if there is none, it fails with [*Needed]. A request that fails so has had no effect.
+// Transport adds the token of an owner to requests. If the server refuses the token, the request is sent once more with a renewed one; if
+// there is none, it fails with [*Needed]. A request that fails with Needed has had no effect.
 type Transport struct {
 	Broker *Broker
 	Server *Server
@@ -19,7 +19,7 @@ type Transport struct {
 	needed *Needed
 }
 
-// Needed returns why a request was not authorized, or nil if the server has answered a later one well.
+// Needed returns the error of the last unauthorized request, or nil if a later request succeeded.
 func (t *Transport) Needed() *Needed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
