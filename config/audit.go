@@ -28,8 +28,7 @@ func (a Actor) String() string {
 	return name
 }
 
-// Condition is what a write requires of the record that it changes. The zero Condition
-// requires nothing.
+// Condition is a precondition of a write on the record that it changes. The zero Condition requires nothing.
 type Condition struct {
 	Revision int64 // the record's current revision, else ErrStale; 0 means any
 	Absent   bool  // the record must not exist, else ErrExists

@@ -91,18 +91,18 @@ type MCPConnection interface {
 
 // MCPAuthorizer is an MCPConnection to a server that may have to be authorized.
 type MCPAuthorizer interface {
-	// AuthorizationGrant returns whose authorization the server is used with: "user", "server" or "client_credentials", or
-	// "" if it needs none.
+	// AuthorizationGrant returns the kind of authorization that the server is used with: "user", "server" or "client_credentials", or "" if
+	// it needs none.
 	AuthorizationGrant() string
-	// Authorization returns what is known of the authorization of a tenant's user.
+	// Authorization returns the status of the authorization of a tenant's user.
 	Authorization(ctx context.Context, tenant, user string) (*MCPAuthorization, error)
-	// Authorize begins an authorization. The user opens the address that it returns.
+	// Authorize begins an authorization and returns the URL for the user to open.
 	Authorize(ctx context.Context, tenant, user string) (*MCPAuthorizationRequest, error)
-	// Revoke ends an authorization, at the authorization server too if that offers it.
+	// Revoke revokes an authorization, also at the authorization server if it supports that.
 	Revoke(ctx context.Context, tenant, user string) error
 }
 
-// MCPAuthorization is what is known of an authorization. It has no secrets. Times are Unix milliseconds; 0 means unknown.
+// MCPAuthorization is the status of an authorization, without secrets. Times are Unix milliseconds; 0 means unknown.
 type MCPAuthorization struct {
 	Server     string   `json:"server"`
 	Grant      string   `json:"grant"` // user, server or client_credentials

@@ -122,8 +122,8 @@ func (v *Versions) shown(ctx context.Context, s *side, list []Entry) (map[Key]js
 	return out, nil
 }
 
-// Diff returns how the documents of one side differ from those of another, by key: at most limit of them, after a key. A side
-// is the number of a version, LiveSide or DraftSide. More reports whether there are further ones.
+// Diff returns the differences between the documents of two sides, ordered by key: at most limit, after a key. A side is the number of a
+// version, LiveSide or DraftSide. More reports whether there are further differences.
 func (v *Versions) Diff(ctx context.Context, from, to string, after Key, limit int) (list []DocumentDiff, more bool, err error) {
 	a, err := v.side(ctx, from)
 	if err != nil {

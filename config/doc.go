@@ -1,8 +1,8 @@
 // Package config is the control plane: it stores the documents that define agents, models,
 // providers and servers, and turns every change of them into a registry that runs use.
 //
-// [Open] returns a [Manager] for a [Store], which is in memory, in files, or in a database. The
-// Manager is the registry.Versions of the runtime, so that runs use what it publishes:
+// [Open] returns a [Manager] for a [Store], which is in memory, in files, or in a database. The Manager is the registry.Versions of the
+// runtime, so that runs use its publications:
 //
 //	m, err := config.Open(ctx, config.Options{Store: db.Config(), Vault: vault, Provider: open})
 //	…
@@ -74,7 +74,6 @@
 // [Manager.Work] runs in the background: it follows other processes, updates the tools of MCP
 // servers, evaluates the canary and removes old data.
 //
-// Those who implement a [Store] find there what it must do; [Notifier] and [Turner] are
-// optional. The methods of [Change], [RecordChange] and [AuditQuery] do what is the same for
-// every store, and package configtest checks an implementation.
+// [Store] documents what an implementation must do; [Notifier] and [Turner] are optional. The methods of [Change], [RecordChange] and
+// [AuditQuery] implement the rules that all stores share, and package configtest tests implementations.
 package config

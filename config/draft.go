@@ -53,8 +53,8 @@ func (d *Drafts) After(ctx context.Context, after Key) iter.Seq2[*View, error] {
 	}
 }
 
-// Discard removes a draft: the record becomes what is live again or, if nothing is live, is deleted, with the secrets that
-// only the draft had. awaken.ErrNotFound means that there is no draft.
+// Discard discards a draft: the record becomes the live document again or, if nothing is live, is deleted. Secrets that only the draft had
+// are deleted, too. awaken.ErrNotFound means that there is no draft.
 func (d *Drafts) Discard(ctx context.Context, key Key, c Condition, by Actor) error {
 	if _, err := key.Namespace.kind(); err != nil {
 		return err

@@ -24,7 +24,7 @@ type explanation struct {
 	gone [][]string // paths that were left out
 }
 
-// maxProblems is how many mistakes of a document are listed. What is left of one with more is not checked.
+// maxProblems is the maximum number of problems listed for a document. The rest of the document is not checked.
 const maxProblems = 100
 
 // explain returns the error of a refused write with all mistakes of its document. Other errors are returned as they are.

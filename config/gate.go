@@ -14,15 +14,15 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// Gate knows the evaluations of agents. An agent whose section "eval_gate" requires some is published only if the gate has seen them.
+// Gate checks the evaluations that agents require in their section "eval_gate". Such an agent is published only if it passes the gate.
 type Gate interface {
-	// Check says whether a candidate meets its policy. An error means that it cannot be said.
+	// Check reports whether a candidate meets its policy. An error means that this is unknown.
 	Check(ctx context.Context, c *GateCandidate) (*GateVerdict, error)
 }
 
-// EvidenceKeeper is a [Gate] that keeps what its verdicts rest on.
+// EvidenceKeeper is a [Gate] that keeps the evidence of its verdicts.
 type EvidenceKeeper interface {
-	// Keep is called after an agent was published because of a verdict that it has passed.
+	// Keep is called after an agent that passed the gate was published.
 	Keep(ctx context.Context, v *GateVerdict, by Actor) error
 }
 
@@ -33,8 +33,8 @@ type GateCandidate struct {
 	// Policy is the section of the agent as it is live: a version cannot lift its own gate. If the agent is not live, it is the section
 	// of the candidate.
 	Policy registry.EvalGate
-	// Digest identifies the agent with its model, its provider and its delegates; see [Versions.Digest]. LiveDigest is that of the
-	// agent as it is live, "" if it is not.
+	// Digest identifies the agent with its model, its provider and its delegates; see [Versions.Digest]. LiveDigest is the digest of the
+	// live agent, "" if there is none.
 	Digest, LiveDigest string
 }
 
@@ -48,7 +48,7 @@ type GateVerdict struct {
 	Checks      []GateCheck `json:"checks"`
 }
 
-// GateCheck is what a gate found about one required evaluation.
+// GateCheck is the result of checking one required evaluation.
 type GateCheck struct {
 	Requirement registry.EvalRequirement `json:"requirement"`
 	Passed      bool                     `json:"passed"`
@@ -60,7 +60,7 @@ type GateCheck struct {
 	Figures         *GateFigures `json:"figures,omitempty"`
 }
 
-// GateFigures are those of the run that counts.
+// GateFigures are the figures of the evaluation that was checked.
 type GateFigures struct {
 	Cases       int      `json:"cases"`
 	Cells       int      `json:"cells"`
@@ -76,7 +76,7 @@ type GateFigures struct {
 	PassedP     *float64 `json:"passed_p_value,omitempty"`
 }
 
-// GateError means that evaluations which agents require are missing or failed.
+// GateError reports that required evaluations are missing or failed.
 type GateError struct{ Verdicts []GateVerdict }
 
 // Error names the agents, and what is missing or failed.
@@ -260,8 +260,8 @@ func (g *gates) keep(ctx context.Context, p *plan) (err error) {
 // errReported ends a plan that is made only to look at it.
 var errReported = errors.New("reported")
 
-// Gates returns what the gate says about the agents with a gate, as a version has them: the number of a version, or [DraftSide] for the live
-// version with all drafts.
+// Gates returns the gate's verdicts on the agents that have a gate. Side is the number of a version, or [DraftSide] for the
+// live version with all drafts.
 func (m *Manager) Gates(ctx context.Context, side string) (out []GateVerdict, err error) {
 	_, err = m.publisher.writeHere(ctx, intent{dry: true}, func(ctx context.Context, p *plan) error {
 		if side == DraftSide {

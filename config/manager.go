@@ -24,33 +24,28 @@ type Options struct {
 	Store Store
 	// Vault encrypts secrets. Without one, documents that contain secrets are refused.
 	Vault *Vault
-	// Code is what the program defines beside the documents: Tools, Plugins, Keys,
-	// Backends, ToolDescriptions, and Agents, Models, Pools and Providers that no document
-	// can change. With Lazy, errors in those Agents surface when they are run. The other
-	// fields are ignored.
+	// Code holds the program's own definitions: Tools, Plugins, Keys, Backends, ToolDescriptions, and Agents, Models, Pools and Providers
+	// that no document can change. With Lazy, errors in those Agents surface when they are run. The other fields are ignored.
 	Code registry.Config
 	// Provider opens the model client of a provider. The document that it gets holds its
 	// secrets. It is called again only when the provider's document or secrets change. Writes
 	// wait for it, so it must not use the network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)
-	// Limits is told the rate limits of each provider in the live version: at the start, and when
-	// they change. They are live for all runs, whatever version those are pinned to. It must not
-	// block. Nil is told nothing.
+	// Limits, if set, receives the rate limits of each provider in the live version: at the start, and when they change. They apply to all
+	// runs, whatever version they are pinned to. It must not block.
 	Limits func(providerID string, r *llm.RateLimits)
-	// Model fills in what a model's document leaves out, from what the provider or the
-	// program knows. It must be fast and must not replace fields that are set. Nil adds
-	// nothing.
+	// Model, if set, fills in fields that a model's document omits, from the knowledge of the provider or the program. It must be fast and
+	// must not replace fields that are set.
 	Model func(ctx context.Context, spec *awaken.ModelSpec, provider llm.Model)
-	// Skills makes the plugins that offer skills to agents. It is called again when a skill
-	// changes, and what it returns belongs to the versions with these skills; without any, the
-	// plugins in Code count. With nil, skills are stored but agents cannot use them.
+	// Skills returns the plugins that offer skills to agents. It is called again when a skill changes, and the plugins belong to the
+	// versions with these skills; a version without skills uses the plugins in Code. If nil, skills are stored but agents cannot use them.
 	Skills func(skills []*SkillSpec) ([]awaken.Plugin, error)
 	// MCP and A2A connect to other servers. With nil, their documents are stored and
 	// reported as not connected.
 	MCP MCPConnector
 	A2A A2AConnector
-	// Gate knows the evaluations that agents require before they are published. With nil, agents that require some cannot be published
-	// without an override.
+	// Gate checks the evaluations that agents require before they are published. If nil, agents that require evaluations can be published
+	// only with an override.
 	Gate Gate
 	// MinApply is the minimum time between two reads of the store that other processes
 	// caused; changes in between are applied together. The default is 0. Poll is the interval
@@ -109,8 +104,8 @@ type Manager struct {
 	assistant   *Assistant
 }
 
-// Open returns a Manager for what the store has published. Documents that do not compile in
-// this process are left out and reported: see [Manager.Diagnostics].
+// Open returns a Manager for the publications in the store. Documents that do not compile in this process are omitted and reported: see
+// [Manager.Diagnostics].
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	if o.Store == nil {
 		return nil, errors.New("config: Options.Store is nil")

@@ -155,8 +155,7 @@ func (ns Namespace) kind() (*kind, error) {
 	return nil, fmt.Errorf("namespace %q: %w", ns, awaken.ErrNotFound)
 }
 
-// CheckID reports what is wrong with a document's id, as awaken.ErrInvalid. An unknown namespace
-// is awaken.ErrNotFound.
+// CheckID returns an awaken.ErrInvalid if a document's ID is invalid, and awaken.ErrNotFound if the namespace is unknown.
 func CheckID(key Key) error {
 	ns, id := key.Namespace, key.ID
 	if _, err := ns.kind(); err != nil {

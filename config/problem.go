@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// Problem is one mistake in a document, in the form that a program can show beside the field that has it.
+// Problem is one problem of a document, in a form that a program can show beside its field.
 type Problem struct {
 	// Path is the JSON Pointer of the field, or the nearest one above it that is known. "" is the document.
 	Path string `json:"path"`
@@ -28,8 +28,7 @@ type Problem struct {
 	Resource Key `json:"resource,omitzero"`
 }
 
-// InvalidError is the error of a write that was refused, with all mistakes that were found. Its text is that of the error
-// that it wraps.
+// InvalidError is the error of a refused write, with all problems that were found. Its text is the text of the error that it wraps.
 type InvalidError struct {
 	Err      error // an awaken.ErrInvalid
 	Problems []Problem
@@ -41,7 +40,7 @@ func (e *InvalidError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// ProblemsOf returns the mistakes that an error of a [Manager] names. There are none if it is no awaken.ErrInvalid.
+// ProblemsOf returns the problems in an error of a [Manager]. There are none unless it is an awaken.ErrInvalid.
 func ProblemsOf(err error) []Problem {
 	if e, ok := errors.AsType[*InvalidError](err); ok {
 		return e.Problems
@@ -49,7 +48,7 @@ func ProblemsOf(err error) []Problem {
 	return problemsOf(Key{}, nil, err)
 }
 
-// RequestProblem returns the mistake of a request that is about no document, of which only the code and the message are known.
+// RequestProblem returns a problem of a request that concerns no document. It has only a code and a message.
 func RequestProblem(code, message string) Problem {
 	p := newProblem(Key{}, nil, "", message)
 	if p.Code == "invalid_value" {

@@ -61,7 +61,7 @@ type Meta struct {
 	Replaced *Replaced `json:"replaced,omitempty"`
 }
 
-// Replaced is a builtin record in place of which a draft is stored. Its documents are sealed.
+// Replaced is a builtin record that a draft replaces. Its documents are sealed.
 type Replaced struct {
 	Source        Source `json:"source"`
 	Spec          string `json:"spec"`

@@ -11,10 +11,10 @@ import (
 	"github.com/awaken-go/awaken/internal/glob"
 )
 
-// Removal says what the deletion of a document would affect.
+// Removal describes the effects of deleting a document.
 type Removal struct {
 	Resource Key `json:"resource"`
-	// Allowed says whether the document can be deleted: it is not the program's, and no live document needs it.
+	// Allowed reports whether the document can be deleted: it is not the program's, and no live document needs it.
 	Allowed bool `json:"allowed"`
 	// UsedBy lists the live documents that need it, Affected also those that need it through others, or that may use its
 	// tools.
@@ -26,7 +26,7 @@ type Removal struct {
 	Runs     []Pin `json:"runs"`
 }
 
-// Removal returns what the deletion of a document would affect. awaken.ErrNotFound means that there is no such document.
+// Removal returns the effects of deleting a document. awaken.ErrNotFound means that there is no such document.
 func (m *Manager) Removal(ctx context.Context, key Key) (*Removal, error) {
 	if _, err := m.Get(ctx, key); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func mayUse(agent *document, to Key) bool {
 	return allowed && !excluded
 }
 
-// RemovalPreview says what the deletion of a provider would affect.
+// RemovalPreview describes the effects of deleting a provider.
 type RemovalPreview struct {
 	ProviderID                 string   `json:"provider_id"`
 	ModelIDs                   []string `json:"model_ids"`

@@ -45,7 +45,7 @@ type Store interface {
 
 // VersionStore reads publications: the live one, those before it, and the runs that are pinned to them.
 type VersionStore interface {
-	// Head returns what is live. The zero Head means that nothing was ever published.
+	// Head returns the head. The zero Head means that nothing was ever published.
 	Head(ctx context.Context) (Head, error)
 	// Publication returns a publication, or awaken.ErrNotFound if it does not exist (any
 	// more).
@@ -97,7 +97,7 @@ type Pin struct {
 	Runs    int    `json:"runs"`
 }
 
-// Purged counts what [Store.Purge] removed.
+// Purged counts the rows that [Store.Purge] deleted.
 type Purged struct{ Events, Publications, Documents int }
 
 // Change is the outcome of one write.
@@ -138,16 +138,15 @@ type SealedSecret struct {
 	KeyID    string `json:"key_id"` // the key that encrypts it
 	Data     []byte `json:"data"`
 	Revision int64  `json:"revision"` // changes with every value
-	// Bound says what the secret was written for: the fields of its document that it is bound to, with their values. A
-	// document in which they differ, of an older version for instance, does not get it. "" is of a secret that an older
-	// program has written, which knew Server only.
+	// Bound holds the fields, with their values, of the document that the secret is bound to. A document with other values, such as an
+	// older version, does not get the secret. It is "" if an older program, which had only Server, wrote the secret.
 	Bound string `json:"bound,omitempty"`
-	// Server is the scheme, host and port that the secret was written for; "" allows any. It counts if Bound is "".
+	// Server is the scheme, host and port that the secret is bound to; "" allows any. It applies only if Bound is "".
 	Server    string `json:"server,omitempty"`
 	UpdatedAt int64  `json:"updated_at"` // Unix ms
 }
 
-// Head says what is live.
+// Head names the live publication and the canary.
 type Head struct {
 	Revision int64   `json:"revision"` // incremented whenever Live or Canary is set
 	Last     int64   `json:"last"`     // number of the newest publication
@@ -171,8 +170,7 @@ type Canary struct {
 	Rule *CanaryRule `json:"rule,omitempty"`
 }
 
-// CanaryRule compares the runs of the canary with those of the live version since the
-// canary began. A limit of zero is not checked.
+// CanaryRule compares the runs of the canary with the runs of the live version since the canary began. A limit of zero is not checked.
 type CanaryRule struct {
 	// MinRuns is how many runs the canary must finish before the rule decides anything.
 	MinRuns int `json:"min_runs"`
@@ -197,8 +195,7 @@ type Tally struct {
 // Publication is an immutable version of all documents.
 type Publication struct {
 	Number int64 `json:"number"` // 1, 2, …; runs store it as their resolution_id
-	// Base is the publication that this one was derived from. Entries lists what changed
-	// since: the hash of each document, "" for a deleted one.
+	// Base is the publication that this one was derived from. Entries lists the documents that changed since, by hash; "" means deleted.
 	Base    int64   `json:"base,omitempty"`
 	Entries []Entry `json:"entries"`
 	// Manifest lists every document. Most publications have none; [Versions.Get]

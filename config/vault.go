@@ -150,9 +150,8 @@ func NewKey() string {
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// AddKey puts a new random key in front of those of a file, and creates the file if
-// necessary; fs.ErrExist means that another process created it first. The file is replaced
-// atomically.
+// AddKey inserts a new random key before the existing keys of a file, which it creates if necessary; fs.ErrExist means that another process
+// created it first. The file is replaced atomically.
 func AddKey(file string) error {
 	old, err := os.ReadFile(file)
 	switch {

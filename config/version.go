@@ -22,7 +22,7 @@ type Versions struct {
 	previews  previews
 }
 
-// Head returns what is live.
+// Head returns the live publication and the canary.
 func (v *Versions) Head(ctx context.Context) (Head, error) { return v.store.Head(ctx) }
 
 // List returns the publications before a number (0 means all), newest first, at most limit
