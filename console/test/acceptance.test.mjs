@@ -49,7 +49,7 @@ test("T-2: edited arguments are approved at 390 px, by keyboard alone, with name
   await reach(first, "textbox", "path");
   await first.keyboard.press("Control+a");
   await first.keyboard.type("/tmp/y");
-  await reach(first, "textbox", "Reason, the model sees it");
+  await reach(first, "textbox", "Reason (shown to the model)");
   await first.keyboard.type("the other one");
   await reach(first, "button", "Approve as edited");
   await first.keyboard.press("Enter");
@@ -79,7 +79,7 @@ test("T-4: yesterday's dearest run in three clicks", async (t) => {
   await page.getByRole("link", { name: "Cost & figures" }).click();
   const time = page.getByLabel("Time", { exact: true });
   await time.selectOption("yesterday");
-  const list = page.getByRole("region", { name: "Dearest runs" }).getByRole("listitem");
+  const list = page.getByRole("region", { name: "Most expensive runs" }).getByRole("listitem");
   await list.nth(2).waitFor();
   await list.first().getByRole("link").click();
   await page.waitForURL(new RegExp(`/runs/${dearest.run_id}$`));
@@ -91,11 +91,11 @@ test("T-4: yesterday's dearest run in three clicks", async (t) => {
   assert.deepEqual([address.get("since"), address.get("until")], [new Date(tomorrow(-24)).toISOString(), new Date(tomorrow(0)).toISOString()]);
   await page.goBack();
   await time.selectOption("custom");
-  assert.equal(await page.getByLabel("From", { exact: true }).inputValue(), await page.getByLabel("To, with this day").inputValue());
+  assert.equal(await page.getByLabel("From", { exact: true }).inputValue(), await page.getByLabel("To (inclusive)").inputValue());
   await list.nth(2).waitFor();
   await page.getByLabel("From", { exact: true }).fill("2020-01-01");
-  await page.getByLabel("To, with this day").fill("2020-01-31");
-  await page.getByText("No run in this time has cost anything").waitFor();
+  await page.getByLabel("To (inclusive)").fill("2020-01-31");
+  await page.getByText("No run in this period had a cost").waitFor();
   assert.deepEqual(await violations(page), []);
 });
 
@@ -199,7 +199,7 @@ test("T-8: a call in doubt is settled by a person in three ways: made again, giv
       status: "succeeded",
       result: /cy has it/,
       async do(card) {
-        await card.getByLabel("It happened, and this was the result", { exact: true }).last().fill('{"answer":"cy has it"}');
+        await card.getByLabel("It happened, with this result", { exact: true }).last().fill('{"answer":"cy has it"}');
         await card.getByRole("button", { name: "Use as the result" }).click();
       },
     },
@@ -213,7 +213,7 @@ test("T-8: a call in doubt is settled by a person in three ways: made again, giv
     await card.getByText(`"${person}"`).first().waitFor();
     await settled(page);
     assert.deepEqual(await violations(page), []);
-    await card.getByLabel("Reason, the model sees it").fill(`better not, ${person}`);
+    await card.getByLabel("Reason (shown to the model)").fill(`better not, ${person}`);
     await answer.do(card);
     await card.getByText(answer.done).waitFor();
     for (let i = 0; i < 600 && (await ask("GET", `/v1/runs/${runs[person]}`)).status !== "done"; i++) await sleep(100);
@@ -245,7 +245,7 @@ test("T-9: a person takes over: queues a message, withdraws it, interrupts, and 
   const modes = await mode.locator("option").evaluateAll((list) => list.map((o) => o.value));
   await mode.selectOption(modes[0]);
   await say("a message for later");
-  const queued = page.getByRole("region", { name: "Queued, not taken in yet" });
+  const queued = page.getByRole("region", { name: "Queued, not read by the run yet" });
   await queued.getByText("a message for later").waitFor();
   assert.deepEqual(await violations(page), []);
   await queued.getByRole("button", { name: "Withdraw" }).click();
@@ -328,9 +328,9 @@ test("T-9: a run is forked at a step, with another result of a call; the fork sa
   await other.getByRole("article").first().getByRole("button", { name: "Fork from here" }).click();
   await other.getByRole("link", { name: `Forked from thread …${one.thread_id.slice(-6)}, after 1 message` }).waitFor();
   await other.goto(`${server.url}/runs/${one.run_id}`);
-  assert.equal(await other.getByRole("button", { name: "Fork…" }).getAttribute("title"), "Forks are made by administrators of the server.");
+  assert.equal(await other.getByRole("button", { name: "Fork…" }).getAttribute("title"), "Only administrators of the server can fork.");
   await other.goto(`${server.url}/runs/${one.run_id}/fork`);
-  await other.getByText("The page needs an admin key that belongs to no tenant.").waitFor();
+  await other.getByText("This page needs an admin key of the server, not of a tenant.").waitFor();
 });
 
 test("T-10: what the preview of rules says is what then happens", { timeout: 900_000 }, async (t) => {
@@ -421,7 +421,7 @@ test("two administrators edit one agent, and no text is lost; the second sees bo
   await ann.getByRole("button", { name: "Publish" }).click();
   await ann.getByRole("button", { name: "Publish now" }).click();
   await ann.getByText('Agent "shared" saved').waitFor();
-  const conflict = bo.getByRole("region", { name: "Changed elsewhere while you edited" });
+  const conflict = bo.getByRole("region", { name: "Changed elsewhere while you were editing" });
   await conflict.getByText("the prompt of Ann", { exact: true }).waitFor();
   assert.equal(await bo.getByLabel("System prompt", { exact: true }).inputValue(), "the prompt of Bo", "what Bo wrote is gone");
   await conflict.getByRole("button", { name: "Continue with both" }).click();

@@ -97,7 +97,7 @@ test("a schedule is made with its next times in view, run, paused, changed and d
   await page.getByLabel("Description").fill("For the morning");
   await page.getByText("Unsaved changes").waitFor();
   await page.getByRole("link", { name: "Runs", exact: true }).first().click();
-  await page.getByRole("button", { name: "Leave, and keep them here" }).click();
+  await page.getByRole("button", { name: "Leave and keep changes here" }).click();
   await page.waitForURL(/\/runs$/);
   await page.goBack();
   await page.getByText("Restored from").waitFor();
@@ -112,7 +112,7 @@ test("a schedule is made with its next times in view, run, paused, changed and d
   const { cron, ...now } = await call("GET", "/v1/schedules/report");
   await call("PUT", "/v1/schedules/report", { cron: "@daily", time_zone: now.time_zone, run: now.run, description: now.description, overlap: now.overlap });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Changed elsewhere while you edited").waitFor();
+  await page.getByText("Changed elsewhere while you were editing").waitFor();
   assert.equal((await call("GET", "/v1/schedules/report")).cron, "@daily");
   await page.getByRole("button", { name: "Take theirs" }).click();
   assert.equal(await page.getByLabel("Cron expression").inputValue(), "@daily");
@@ -150,7 +150,7 @@ test("what became of times that nothing could start is said in words", async (t)
   await page.reload();
   await page.getByText("3 times, up to Mon, Nov 16, 2026, 02:30").waitFor();
   await page.getByText('agent "gone" not found').waitFor();
-  await page.getByText("The run before had not ended:").waitFor();
+  await page.getByText("The previous run had not ended:").waitFor();
   await shot(page, "schedule-log");
   assert.deepEqual(await violations(page), []);
 });
@@ -196,8 +196,8 @@ test("a webhook is made, its secret shown once, tested, told, and told again", a
   const deliveries = page.getByRole("list", { name: "Deliveries" });
   await deliveries.getByRole("link", { name: `…${run_id.slice(-6)}` }).waitFor();
   await deliveries.getByText("1 message accepted").waitFor();
-  await page.getByRole("button", { name: `Send again all messages about run ${run_id}` }).click();
-  await page.getByText("They are sent again now.").waitFor();
+  await page.getByRole("button", { name: `Resend all messages about run ${run_id}` }).click();
+  await page.getByText("Resending now.").waitFor();
   await eventually("the receiver was told again", () => ofRun().length >= 2);
   await deliveries.getByText("2 attempts").click();
   await deliveries.getByText("Message 1").first().waitFor();
@@ -206,7 +206,7 @@ test("a webhook is made, its secret shown once, tested, told, and told again", a
 
   await page.getByRole("button", { name: "New secret" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "New secret" }).click();
-  const again = page.getByRole("dialog", { name: "The new secret" });
+  const again = page.getByRole("dialog", { name: "New secret" });
   const next = (await again.locator("code").innerText()).trim();
   assert.notEqual(next, secret);
   await again.getByRole("button", { name: "I have kept it" }).click();
@@ -236,13 +236,13 @@ test("a trigger is made, its URL and secret shown once; the URL starts runs unti
   await page.getByLabel("ID", { exact: true }).fill("deploys");
   await page.getByLabel("Agent", { exact: true }).selectOption("default");
   await page.getByLabel("Message", { exact: true }).fill("Summarise: {{payload}}");
-  await page.getByLabel("Runs a minute").fill("1000");
+  await page.getByLabel("Runs per minute").fill("1000");
   await page.getByLabel("Trust the body").check();
   await page.getByText("may instruct the agent").waitFor();
   await page.getByLabel("Trust the body").uncheck();
   await page.getByRole("button", { name: "Create the trigger" }).click();
   await page.getByText("per_minute is 1000; want 1 to 600").first().waitFor();
-  await page.getByLabel("Runs a minute").fill("30");
+  await page.getByLabel("Runs per minute").fill("30");
   await page.getByRole("button", { name: "Create the trigger" }).click();
   const dialog = page.getByRole("dialog", { name: "Trigger deploys was made" });
   const [url, secret, curl] = await dialog.locator("code").allInnerTexts();
@@ -271,28 +271,28 @@ test("a trigger is made, its URL and secret shown once; the URL starts runs unti
   await page.getByRole("link", { name: "by trigger deploys" }).click();
   await page.waitForURL(/\/triggers\/deploys$/);
 
-  await page.getByRole("button", { name: "Another URL" }).click();
+  await page.getByRole("button", { name: "New URL" }).click();
   await page.getByLabel("Expires").fill("2001-01-01T00:00");
   await page.getByRole("button", { name: "Make the URL" }).click();
   await page.getByRole("alert").getByText("which is over").waitFor();
   await page.getByLabel("Expires").fill("2031-01-01T00:00");
   await page.getByRole("button", { name: "Make the URL" }).click();
-  const second = page.getByRole("dialog", { name: "The new URL" });
+  const second = page.getByRole("dialog", { name: "New URL" });
   const other = (await second.locator("code").first().innerText()).trim();
   assert.equal((await fire(other)).status, 202);
   await second.getByRole("button", { name: "I have kept it" }).click();
 
   await page.getByRole("button", { name: "New secret" }).click();
-  await page.getByLabel("Ends at once").check();
+  await page.getByLabel("Revoke immediately").check();
   await page.getByRole("alertdialog").getByRole("button", { name: "New secret" }).click();
-  const third = page.getByRole("dialog", { name: "The new URL and secret" });
+  const third = page.getByRole("dialog", { name: "New URL and secret" });
   const newest = (await third.locator("code").first().innerText()).trim();
   await third.getByRole("button", { name: "I have kept it" }).click();
   for (const old of [url, other]) assert.ok((await fire(old)).status >= 400, "a URL of the secret before is accepted");
   assert.equal((await fire(newest)).status, 202);
 
   await page.getByRole("link", { name: "Edit" }).click();
-  await page.getByLabel("Only signed requests").check();
+  await page.getByLabel("Signed requests only").check();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Only clients that sign their requests").waitFor();
   await page.getByRole("button", { name: "Delete the trigger" }).click();
@@ -319,7 +319,7 @@ test("of two operators who save at the same moment, the second is told; a new se
       await route.continue();
     });
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Changed elsewhere while you edited").waitFor();
+    await page.getByText("Changed elsewhere while you were editing").waitFor();
     assert.equal((await call("GET", `/v1/${kind}`)).description, "Theirs");
     await page.getByRole("button", { name: "Keep mine" }).click();
     meanwhile = () => call("POST", `/v1/${kind}/rotate`, {});
@@ -335,7 +335,7 @@ test("a key that is not an admin's is told so, without a request that fails; wha
   t.after(() => reader.context.close());
   for (const path of ["/schedules", "/schedules/-/new", "/schedules/nightly", "/schedules/nightly/edit", "/webhooks", "/webhooks/-/new", "/webhooks/audit", "/webhooks/audit/edit", "/triggers", "/triggers/-/new", "/triggers/issues", "/triggers/issues/edit"]) {
     await reader.page.goto(server.url + path);
-    await reader.page.getByText("The page needs an admin key").waitFor();
+    await reader.page.getByText("This page needs an admin key").waitFor();
   }
   assert.deepEqual(reader.bad, []);
   const page = await open(t, "/schedules/none", { allow: [/404/] });

@@ -120,7 +120,7 @@ test("two who edit one agent lose nothing", async (t) => {
   const page = await open(t, "/agents/shared/basics");
   await page.getByLabel("System prompt", { exact: true }).fill("mine");
   await call("PUT", "/v1/config/agents/shared", { id: "shared", model_id: "default", system_prompt: "theirs", description: "second" });
-  const conflict = page.getByRole("region", { name: "Changed elsewhere while you edited" });
+  const conflict = page.getByRole("region", { name: "Changed elsewhere while you were editing" });
   await conflict.waitFor();
   assert.equal(await page.getByLabel("System prompt", { exact: true }).inputValue(), "mine", "a refetch changed the edit");
   await conflict.getByText("theirs", { exact: true }).waitFor();
@@ -194,7 +194,7 @@ test("a key is made, its secret shown once, and it is revoked", async (t) => {
   await page.getByRole("button", { name: "New key" }).click();
   await page.getByLabel("Label").fill("the web site");
   assert.deepEqual(await violations(page), []);
-  await page.getByRole("button", { name: "Make the key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   const secret = await page.getByRole("dialog").locator("code").innerText();
   assert.match(secret, /^ak_run_/);
   const ok = await fetch(`${server.url}/v1/runs`, { headers: { Authorization: `Bearer ${secret}` } });
@@ -212,7 +212,7 @@ test("who may only read finds no page of the configuration that fails", async (t
   const made = await call("POST", "/v1/keys", { kind: "read", label: "auditor" });
   const page = await open(t, "/agents", { key: made.secret });
   await page.getByRole("link", { name: "poet", exact: true }).click();
-  await page.getByText("Configuration is managed by the server").waitFor();
+  await page.getByText("Only administrators of the server can manage configuration").waitFor();
   for (const path of ["/versions", "/providers", "/models/default", "/mcp-servers", "/skills", "/keys"]) {
     await page.goto(server.url + path);
     await page.getByRole("heading", { name: "Your key may not do this" }).waitFor();

@@ -33,7 +33,7 @@ test("stop conditions, reminders, deferred tools, skills and patterns are edited
   const tab = (name) => page.getByRole("tab", { name, exact: true }).click();
   await page.getByRole("button", { name: "Add a condition" }).click();
   const condition = page.getByRole("group", { name: "Condition 2" });
-  await condition.getByLabel("Ends a run by").selectOption("stop_on_tool");
+  await condition.getByLabel("Stop on").selectOption("stop_on_tool");
   await condition.getByLabel("Tool", { exact: true }).fill("finish");
   await page.getByLabel("Max context tokens", { exact: true }).fill("40000");
 
@@ -41,8 +41,8 @@ test("stop conditions, reminders, deferred tools, skills and patterns are edited
   await page.getByRole("button", { name: "Add a reminder" }).click();
   const reminder = page.getByRole("group", { name: "Reminder 2" });
   await reminder.getByLabel("After calls of (pattern)").fill("append_note");
-  await reminder.getByLabel("After a result that is").selectOption("error");
-  await reminder.getByLabel("What the model is told").fill("Try another name.");
+  await reminder.getByLabel("After a result with status").selectOption("error");
+  await reminder.getByLabel("Message to the model").fill("Try another name.");
   await page.getByLabel("Beta overhead tokens").fill("900");
 
   await tab("Skills");

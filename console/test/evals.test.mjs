@@ -25,8 +25,8 @@ test("a dataset is made, its cases are written, and what is wrong stands at its 
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("link", { name: "New case" }).click();
   await page.getByLabel("Case ID").fill("late");
-  await page.getByLabel("The user says").fill("Where is my order?");
-  await page.getByLabel("The answer has").fill("order\nsorry");
+  await page.getByLabel("User message").fill("Where is my order?");
+  await page.getByLabel("Answer contains").fill("order\nsorry");
   await page.getByRole("button", { name: "Add a scorer" }).click();
   await page.getByLabel("Kind").selectOption("regex");
   await page.getByLabel("Regular expression").fill("(");
@@ -35,7 +35,7 @@ test("a dataset is made, its cases are written, and what is wrong stands at its 
   await clean(page, "a case with a mistake");
   await page.reload(); // the edit is still there
   await page.getByText("Unsaved changes").waitFor();
-  assert.equal(await page.getByLabel("The user says").inputValue(), "Where is my order?");
+  assert.equal(await page.getByLabel("User message").inputValue(), "Where is my order?");
   await page.getByLabel("Regular expression").fill("ord(er)?");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText('Case "late" saved, revision 2').waitFor();
@@ -49,11 +49,11 @@ test("two people edit cases of one dataset, and both edits are there", async (t)
   const cases = [{ id: "a", user_input: "one", expect: {} }, { id: "b", user_input: "two", expect: {} }];
   await call("POST", "/v1/eval/datasets", { id: "shared", spec: { fixtures: cases } });
   const page = await open(t, "/datasets/shared/cases/a", { allow: [/409/] });
-  await page.getByLabel("The user says").fill("mine");
+  await page.getByLabel("User message").fill("mine");
   await call("PUT", "/v1/eval/datasets/shared", { expected_revision: 1, spec: { fixtures: [cases[0], { ...cases[1], user_input: "theirs" }] } });
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("The dataset was changed meanwhile.").waitFor();
-  assert.equal(await page.getByLabel("The user says").inputValue(), "mine");
+  await page.getByText("The dataset was changed in the meantime.").waitFor();
+  assert.equal(await page.getByLabel("User message").inputValue(), "mine");
   await page.getByRole("main").getByText("revision 2").first().waitFor();
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText('Case "a" saved, revision 3').waitFor();
@@ -72,7 +72,7 @@ test("cases are imported from runs and from files, and made of a run on its page
   const first = await run(server.url, "scenario", "RUN_WEATHER_TOOL");
   const second = await run(server.url, "default", "and then?");
   const page = await open(t, "/datasets/imported");
-  await page.getByRole("heading", { name: "It has no cases yet" }).waitFor();
+  await page.getByRole("heading", { name: "No cases yet" }).waitFor();
   await page.getByRole("button", { name: "Import…" }).click();
   const dialog = page.getByRole("dialog");
   for (const r of [first, second]) await dialog.getByRole("listitem").filter({ hasText: `…${r.run_id.slice(-6)}` }).getByRole("checkbox").check();
@@ -103,10 +103,10 @@ test("cases are imported from runs and from files, and made of a run on its page
 
   await page.goto(`${server.url}/runs/${second.run_id}`);
   await page.getByRole("button", { name: "Add to dataset…" }).click();
-  await page.getByLabel("Dataset", { exact: true }).selectOption({ label: "A new one…" });
+  await page.getByLabel("Dataset", { exact: true }).selectOption({ label: "New dataset…" });
   await page.getByLabel("Dataset ID").fill("made-of-runs");
   await page.getByLabel("Case ID").fill("then");
-  await page.getByLabel("The answer has").fill("and then?");
+  await page.getByLabel("Answer contains").fill("and then?");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("link", { name: "Open the case" }).click();
   await page.waitForURL(/\/datasets\/made-of-runs\/cases\/then$/);
@@ -143,7 +143,7 @@ test("an evaluation is started, its cells counted before, its results read by ca
   assert.match(await rows.first().innerText(), /^bad/); // what failed is first
   await rows.first().getByRole("button", { name: /bad second: failed/ }).click();
   const cell = page.getByRole("complementary", { name: "Case bad" });
-  await cell.getByText("The answer lacks “maybe”.").first().waitFor();
+  await cell.getByText("The answer does not contain “maybe”.").first().waitFor();
   await cell.getByText(/polite: the answer is/).first().waitFor();
   await cell.getByText("say no", { exact: true }).first().waitFor();
   assert.match(new URL(page.url()).search, /cell=1/);
@@ -195,8 +195,8 @@ test("an evaluation is followed while it runs, and cancelled", async (t) => {
 
 test("several models are asked the same, without a dataset", async (t) => {
   const page = await open(t, "/evals/online");
-  await page.getByLabel("The user says").fill("hello you");
-  await page.getByLabel("The answer has").fill("hello you");
+  await page.getByLabel("User message").fill("hello you");
+  await page.getByLabel("Answer contains").fill("hello you");
   await page.getByLabel("default", { exact: true }).check();
   await page.getByRole("button", { name: "Ask 1 time" }).click();
   await page.getByRole("region", { name: "Answers" }).getByText(/hello you/).waitFor();
@@ -214,7 +214,7 @@ test("files of reports are compared in the browser, without a request", async (t
     await (await chooser).setFiles({ name: `${button}.ndjson`, mimeType: "application/x-ndjson", buffer: Buffer.from(text) });
   };
   await choose("Report…", `${line("a", false, "no")}\n${line("b", true, "yes")}\n`);
-  await page.getByRole("list", { name: "Cases" }).getByText("The answer lacks “x”.").waitFor();
+  await page.getByRole("list", { name: "Cases" }).getByText("The answer does not contain “x”.").waitFor();
   await choose("Baseline…", `${line("a", true, "x")}\n${line("b", false, "?")}\n`);
   await page.getByText("regressed", { exact: true }).last().waitFor();
   assert.equal(await page.getByLabel(/^regressed/).count(), 1);
@@ -236,7 +236,7 @@ test("pages of evaluations on a phone, in the dark and in Chinese; for keys that
   const reader = await open(t, "/datasets", { key: (await call("POST", "/v1/keys", { kind: "read" })).secret });
   for (const path of paths.slice(0, -1)) {
     await reader.goto(server.url + path);
-    await reader.getByText("The page needs an admin key").waitFor();
+    await reader.getByText("This page needs an admin key").waitFor();
   }
   const page = await open(t, "/datasets/none", { allow: [/404/] });
   await page.getByText("This does not exist").waitFor();

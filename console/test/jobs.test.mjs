@@ -36,7 +36,7 @@ test("a call is refused by keyboard, and the second approver sees who was faster
   await second.route("**/v1/approvals?*", (r) => r.abort()); // its list stays as it is
   await first.keyboard.press("r");
   await first.keyboard.press("r");
-  await first.getByText("Refused. The model reads that.").waitFor();
+  await first.getByText("Refused. The model sees this.").waitFor();
   const [made] = await decisions(asked.run_id);
   assert.equal(made.action, "cancel");
   await second.getByRole("button", { name: "Approve" }).click();

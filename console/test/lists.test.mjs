@@ -18,7 +18,7 @@ test("runs are chosen by mouse and with x, and cancelled together after their nu
   const box = (r) => list.getByRole("checkbox", { name: new RegExp(r.run_id.slice(-6)) });
   for (const r of [...asked.slice(1), done]) await box(r).check();
   await page.getByText("4 runs chosen").waitFor();
-  assert.match((await page.getByRole("button", { name: /^Continue/ }).getAttribute("title")) ?? "", /None of them waits/);
+  assert.match((await page.getByRole("button", { name: /^Continue/ }).getAttribute("title")) ?? "", /None of them is waiting/);
   assert.deepEqual(await violations(page), []);
   await page.getByRole("button", { name: "Cancel 3 runs" }).click(); // the one that has ended is not among them
   const dialog = page.getByRole("alertdialog", { name: "Cancel 3 runs?" });
@@ -38,7 +38,7 @@ test("runs are found by version, user, tool and origin, and the address has it",
   const rows = page.getByRole("list", { name: "Runs" }).getByRole("listitem");
   await rows.first().waitFor();
   await page.getByRole("button", { name: "More filters" }).click();
-  await page.getByRole("searchbox", { name: "Tool, whole name" }).fill("get_weather");
+  await page.getByRole("searchbox", { name: "Tool, full name" }).fill("get_weather");
   await page.waitForURL(/tool=get_weather/);
   await page.getByLabel("Origin").selectOption("user");
   await page.waitForURL(/origin=user/);
@@ -46,7 +46,7 @@ test("runs are found by version, user, tool and origin, and the address has it",
   assert.equal(await rows.count(), 1);
   await page.getByRole("link", { name: `…${made.run_id.slice(-6)}` }).waitFor();
   await page.reload();
-  await page.getByRole("searchbox", { name: "Tool, whole name" }).waitFor(); // what narrows the list is not hidden
+  await page.getByRole("searchbox", { name: "Tool, full name" }).waitFor(); // what narrows the list is not hidden
   assert.deepEqual(await violations(page), []);
   await page.getByRole("button", { name: "Clear" }).click();
   await rows.nth(1).waitFor();

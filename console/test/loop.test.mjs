@@ -36,10 +36,10 @@ test("a bad answer is found in traces, forked and fixed, kept as a case, evaluat
   // Kept: the run becomes a case of a new dataset.
   await page.getByRole("link", { name: /^Forked from run/ }).click();
   await page.getByRole("button", { name: "Add to dataset…" }).click();
-  await page.getByLabel("Dataset", { exact: true }).selectOption({ label: "A new one…" });
+  await page.getByLabel("Dataset", { exact: true }).selectOption({ label: "New dataset…" });
   await page.getByLabel("Dataset ID").fill("clerk-cases");
   await page.getByLabel("Case ID").fill("pieces");
-  await page.getByLabel("The answer has").fill("few pieces");
+  await page.getByLabel("Answer contains").fill("few pieces");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("link", { name: "Open the case" }).click();
 
@@ -49,7 +49,7 @@ test("a bad answer is found in traces, forked and fixed, kept as a case, evaluat
   await page.getByLabel("Agent", { exact: true }).selectOption("clerk");
   await page.getByRole("button", { name: "Start" }).click();
   await page.getByRole("status").filter({ hasText: "Done" }).waitFor();
-  await page.getByRole("list", { name: "Cases" }).getByText("The answer lacks “few pieces”.").waitFor();
+  await page.getByRole("list", { name: "Cases" }).getByText("The answer does not contain “few pieces”.").waitFor();
 
   // From now on, clerk is published only with evidence. Without, the edit is refused, and says why.
   await call("PUT", "/v1/config/agents/clerk", { ...clerk, sections: { eval_gate: { require: [{ dataset: "clerk-cases" }] } } });
@@ -58,7 +58,7 @@ test("a bad answer is found in traces, forked and fixed, kept as a case, evaluat
   await page.getByText("no problems").waitFor();
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByRole("button", { name: "Publish now" }).click();
-  const refused = page.getByRole("region", { name: "A gate refuses this" });
+  const refused = page.getByRole("region", { name: "A gate blocks this" });
   await refused.getByText(/clerk-cases/).first().waitFor();
   await clean(page, "a refusal");
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
@@ -109,10 +109,10 @@ test("a gate is overridden with a reason, and shown on the page of a canary", as
   await canary.getByRole("region", { name: "Gates" }).getByText("lacks evidence").waitFor();
   await clean(page, "a canary with a gate");
   await canary.getByRole("button", { name: "Promote" }).click();
-  const refused = page.getByRole("region", { name: "A gate refuses this" });
+  const refused = page.getByRole("region", { name: "A gate blocks this" });
   await refused.waitFor();
   assert.equal(await refused.getByRole("button", { name: "Override the gate" }).getAttribute("aria-disabled"), "true");
-  await refused.getByLabel("Publish all the same, because").fill("the café’s orders wait");
+  await refused.getByLabel("Reason for publishing anyway").fill("the café’s orders wait");
   await refused.getByRole("button", { name: "Override the gate" }).click();
   await canary.waitFor({ state: "hidden" });
   const { items } = await call("GET", "/v1/audit-log?action=gate_overridden&resource=agents/gated&limit=1");
@@ -144,7 +144,7 @@ test("pages of traces: filters in the address, every look, keys that may not, se
     }
   }
   const reader = await open(t, "/traces", { key: (await call("POST", "/v1/keys", { kind: "read" })).secret });
-  await reader.getByText("The page needs an admin key").waitFor();
+  await reader.getByText("This page needs an admin key").waitFor();
   const without = await serve({ env: { AWAKEN_EXPOSE_TRACE_ROUTES: "false" } });
   t.after(() => without.stop());
   const other = await visit(browser, without.url + "/traces", { key: without.key });

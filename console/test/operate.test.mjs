@@ -53,7 +53,7 @@ test("the queue explains itself, and takes back what it was given", async (t) =>
   await why.getByText("Runs of a thread take turns").waitFor();
   await page.getByRole("list", { name: "Live" }).getByRole("button", { name: /Waits for its turn/ }).first().click();
   await page.getByRole("button", { name: "Cancel the run" }).click();
-  await page.getByText("The run is cancelled. This leaves the queue at its turn.").waitFor();
+  await page.getByText("The run is cancelled. Its entry leaves the queue when its turn comes.").waitFor();
   await hang(hanging); // as it was
 });
 
@@ -79,7 +79,7 @@ test("several dead letters are removed after their number was named", async (t) 
   await list.first().getByRole("checkbox").check();
   await page.getByRole("button", { name: "Remove 1 dead letter" }).click();
   const dialog = page.getByRole("alertdialog");
-  await dialog.getByText("They leave the queue for good.").waitFor();
+  await dialog.getByText("They are removed permanently.").waitFor();
   assert.deepEqual(await violations(page), []);
   await dialog.getByRole("button", { name: "Remove 1 dead letter" }).click();
   await page.getByText("1 of 1 done.").waitFor();
@@ -100,7 +100,7 @@ test("calls that are alike are decided together, and the ledger has each", async
   const n = await boxes.count();
   for (let i = 1; i < n; i++) await boxes.nth(i).check();
   await page.getByRole("button", { name: `Refuse ${n}`, exact: true }).click();
-  await page.getByRole("alertdialog").getByLabel("Reason, the model sees it").fill("not today");
+  await page.getByRole("alertdialog").getByLabel("Reason (shown to the model)").fill("not today");
   assert.deepEqual(await violations(page), []);
   await page.getByRole("alertdialog").getByRole("button", { name: `Refuse ${n}` }).click();
   await page.getByText(`${n} of ${n} done.`).waitFor();
@@ -165,7 +165,7 @@ looks("pages of operators", pages, { few: ["light"] });
 test("pages for administrators say which key they need, without a request that fails", async (t) => {
   const { page, context, bad } = await visit(browser, server.url + "/queue");
   t.after(() => context.close());
-  await page.getByText("The page needs an admin key").waitFor();
+  await page.getByText("This page needs an admin key").waitFor();
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(bad, []);
 });

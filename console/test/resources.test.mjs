@@ -66,13 +66,13 @@ test("a tool's description is changed, is what the model reads, and reverts", as
   await page.getByText("Longer than 1,024 characters").waitFor();
   await text.fill("Tells the weather, now and tomorrow.");
   await page.getByText("Longer than").waitFor({ state: "hidden" });
-  await page.getByRole("region", { name: "What the model reads" }).getByText("now and tomorrow").waitFor();
+  await page.getByRole("region", { name: "Shown to the model" }).getByText("now and tomorrow").waitFor();
   await page.getByRole("link", { name: "Runs", exact: true }).click();
   const ask = page.getByRole("dialog", { name: "Discard unsaved changes" });
   await ask.getByRole("button", { name: "Keep editing" }).click();
   await ask.waitFor({ state: "hidden" });
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("Saved. New runs have it.").waitFor();
+  await page.getByText("Saved. New runs use it.").waitFor();
   assert.equal((await call("GET", "/v1/config/tools/get_weather?state=live")).description, "Tells the weather, now and tomorrow.");
   await settled(page);
   assert.deepEqual(await violations(page), []);
@@ -82,7 +82,7 @@ test("a tool's description is changed, is what the model reads, and reverts", as
   assert.deepEqual(await violations(page), []);
   await page.getByRole("link", { name: "get_weather", exact: true }).click();
   await page.getByRole("button", { name: "Revert to the original" }).click();
-  await page.getByText("The original description is back.").waitFor();
+  await page.getByText("Original description restored.").waitFor();
   assert.equal((await call("GET", "/v1/config/tools/get_weather?state=live")).description, "Tells the weather at a place.");
 });
 
@@ -144,7 +144,7 @@ test("an MCP server shows what it has, and a changed tool is held until a person
   await connection.getByText("1 tool has changed since approval").waitFor({ state: "hidden" });
   assert.equal(await offered(), true, "an approved tool is not offered");
   await connection.getByRole("link", { name: "search" }).click();
-  await page.getByRole("region", { name: "What the model reads" }).getByText("sends it on").waitFor();
+  await page.getByRole("region", { name: "Shown to the model" }).getByText("sends it on").waitFor();
 });
 
 test("an MCP server is authorized in the browser, and the authorization is revoked", async (t) => {
@@ -176,8 +176,8 @@ test("the system page says where settings come from, and its bundle has no secre
   const { page, context, bad } = await visit(browser, `${own.url}/system`, { key: own.key });
   t.after(() => context.close());
   await page.getByRole("region", { name: "Replicas" }).getByText("Up to date").waitFor();
-  await page.getByRole("region", { name: "Diagnostics" }).getByText("Nothing is wrong").waitFor();
-  await page.getByLabel("Only what is set").check();
+  await page.getByRole("region", { name: "Diagnostics" }).getByText("No configuration problems").waitFor();
+  await page.getByLabel("Only customized").check();
   await page.getByText("--storage-dir", { exact: true }).waitFor();
   await settled(page);
   assert.deepEqual(await violations(page), []);

@@ -167,7 +167,7 @@ test("a call in doubt is settled after its run has ended, and what its server pr
   assert.deepEqual([outcome, doubt.settled.by, doubt.settled.result], ["made", "person", { receipt: 7 }]);
 
   await settlement(late).getByRole("button", { name: "It was not made" }).click();
-  await late.getByRole("alert").getByText(/^Not accepted: .+ has already settled that it was made, /).waitFor();
+  await late.getByRole("alert").getByText(/^Not accepted: .+ already settled it as made, /).waitFor();
   await shot(late, "settle-refused");
   await late.unroute(/\/v1\/runs\?|\/timeline/);
   await late.reload();
@@ -178,7 +178,7 @@ test("a call in doubt is settled after its run has ended, and what its server pr
   const connection = page.getByRole("region", { name: "Connection" });
   const row = (name) => connection.getByRole("row", { name });
   await row("look").getByText("Only reads").waitFor();
-  assert.match(await row("look").innerText(), /mcp__mail__look[^]*Has an effect[^]*Only reads[^]*its hints are not trusted[^]*offered to agents/);
+  assert.match(await row("look").innerText(), /mcp__mail__look[^]*Has an effect[^]*Only reads[^]*hints are not trusted[^]*offered to agents/);
   mail.state.tools.push(tool("burn"));
   await connection.getByRole("button", { name: "Connect again" }).click();
   await connection.getByText("1 tool was added since approval.").waitFor();
@@ -194,7 +194,7 @@ test("a call in doubt is settled after its run has ended, and what its server pr
   await page.goto(`${server.url}/mcp-servers/-/new`);
   await page.getByText("Authorization", { exact: true }).click();
   await page.getByLabel("Client secret", { exact: true }).fill("not-for-anyone");
-  const why = page.getByText("the MCP server would choose who gets the secret");
+  const why = page.getByText("the MCP server could choose who receives it");
   await why.waitFor();
   await settled(page);
   await shot(page, "mcp-issuer");
@@ -215,17 +215,17 @@ test("the pause that a provider asked for is shown, and forgotten after a questi
   const limits = "/v1/providers/limits";
   await eventually("the pause", limits, (l) => l.items.some((i) => i.provider_id === "busy" && i.paused_ms > 0));
   const page = await open(t, "/providers/busy");
-  const panel = page.getByRole("region", { name: "Limits in force" });
+  const panel = page.getByRole("region", { name: "Active limits" });
   await panel.getByText(/^Paused by the provider for/).waitFor();
   await settled(page);
   await shot(page, "limits");
   assert.deepEqual(await violations(page), []);
-  await panel.getByRole("button", { name: "Forget what was learned about large" }).click();
+  await panel.getByRole("button", { name: "Forget learned limits of large" }).click();
   const ask = page.getByRole("alertdialog", { name: "Forget the learned limits of large?" });
   await ask.waitFor();
   assert.deepEqual(await violations(page), []);
   await ask.getByRole("button", { name: "Forget" }).click();
-  await panel.getByText("The learned limits of large are forgotten.").waitFor();
+  await panel.getByText("Learned limits of large cleared.").waitFor();
 });
 
 const pages = {

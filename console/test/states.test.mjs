@@ -24,7 +24,7 @@ test("a server that needs a key says so, and a key that may only read finds no b
   t.after(() => server.stop());
   const { page, context, bad } = await visit(browser, server.url + "/runs");
   t.after(() => context.close());
-  await page.getByRole("heading", { name: "A key is needed" }).waitFor();
+  await page.getByRole("heading", { name: "Sign in required" }).waitFor();
   assert.deepEqual(await violations(page), []);
   const made = await client(server.url, server.key)("POST", "/v1/keys", { kind: "read", label: "auditor" });
   await run(server.url, "scenario", "scenario:approval", {}, server.key);
@@ -35,7 +35,7 @@ test("a server that needs a key says so, and a key that may only read finds no b
   const cancel = page.getByRole("button", { name: "Cancel" });
   await cancel.waitFor();
   assert.equal(await cancel.getAttribute("aria-disabled"), "true");
-  assert.match((await cancel.getAttribute("title")) ?? "", /may only read/);
+  assert.match((await cancel.getAttribute("title")) ?? "", /read-only/);
   await cancel.click({ force: true });
   await page.goto(server.url + "/approvals");
   assert.equal(await page.getByRole("button", { name: "Approve" }).getAttribute("aria-disabled"), "true");

@@ -27,7 +27,7 @@ test("a thread is found by its title, saved as a file, and deleted after a warni
   const made = await run(server.url, "default", "hello");
   await fetch(`${server.url}/v1/threads/${made.thread_id}`, { method: "PATCH", headers: { "Content-Type": "application/json" }, body: '{"title":"The trip to Lisbon"}' });
   const page = await open(t, "/threads", { allow: [/404/] });
-  await page.getByLabel("Search titles and ids").fill("lisbon");
+  await page.getByLabel("Search titles and IDs").fill("lisbon");
   const found = page.getByRole("list", { name: "Found threads" }).getByRole("link");
   await found.first().waitFor();
   assert.match(page.url(), /q=lisbon/);

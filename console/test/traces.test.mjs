@@ -40,7 +40,7 @@ const { server, browser, call, open, looks } = stage(
 
 test("the requests of a step are shown word for word, without credentials, and can be copied", async (t) => {
   const page = await open(t, `/traces/${seen.bad.run_id}?at=0`);
-  const body = page.getByRole("region", { name: "Requests word for word" });
+  const body = page.getByRole("region", { name: "Full requests" });
   await body.getByText("2 credentials were removed").waitFor();
   await body.locator("mark", { hasText: "REMOVED" }).first().waitFor();
   await body.getByText("System prompt").click();
@@ -48,7 +48,7 @@ test("the requests of a step are shown word for word, without credentials, and c
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await body.getByRole("button", { name: "Copy the digest" }).click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^[0-9a-f]{64}$/);
-  await body.getByText("Request and answer as JSON").click();
+  await body.getByText("Request and response as JSON").click();
   assert.ok(!(await body.innerText()).includes(secret));
 });
 
@@ -58,7 +58,7 @@ test("a server that keeps no requests says so, and which setting decides it", as
   const made = await run(without.url, "default", "hello");
   const { page, context, bad } = await visit(browser, `${without.url}/traces/${made.run_id}?at=0`, { key: without.key });
   t.after(() => context.close());
-  await page.getByText("The server keeps no requests word for word.").waitFor();
+  await page.getByText("The server does not store full requests.").waitFor();
   await page.getByRole("link", { name: "traces.bodies" }).click();
   await page.getByRole("list", { name: "Settings" }).getByText("traces.bodies", { exact: true }).waitFor();
   assert.deepEqual(bad, []);
@@ -68,7 +68,7 @@ test("a run is pinned with a reason on its page, unpinned in the list, and a dat
   const page = await open(t, `/traces/${seen.tools.run_id}`);
   await page.getByRole("button", { name: "Pin", exact: true }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Why (others see it)").fill("odd weather");
+  await dialog.getByLabel("Reason (visible to others)").fill("odd weather");
   await dialog.getByRole("button", { name: "Pin" }).click();
   await page.getByRole("list", { name: "What keeps this run" }).getByText("odd weather").waitFor();
   await page.reload();
@@ -80,7 +80,7 @@ test("a run is pinned with a reason on its page, unpinned in the list, and a dat
   assert.equal(await pin.count(), 1);
   await call("POST", "/v1/eval/datasets/cells/items", { from_run_id: seen.tools.run_id, fixture_id: "weather", provider_script_mode: "skip" });
   await pin.click();
-  await page.getByText("something else keeps it").waitFor();
+  await page.getByText("something else still keeps it").waitFor();
   await page.getByRole("link", { name: "What keeps it" }).click();
   await page.getByRole("list", { name: "What keeps this run" }).getByRole("link", { name: "cells" }).waitFor();
   assert.deepEqual((await call("GET", `/v1/traces/${seen.tools.run_id}/pin`)).pins.map((p) => p.kind), ["dataset"]);
@@ -122,9 +122,9 @@ test("judgements: why a run was not passed, filters, where to switch it on, and 
   await page.goto(`${server.url}/evals/live?min_score=0.5`);
   await page.getByText("Nothing matches").waitFor();
   const reader = await open(t, "/evals/live", { key: (await call("POST", "/v1/keys", { kind: "read" })).secret });
-  await reader.getByText("The page needs an admin key").waitFor();
+  await reader.getByText("This page needs an admin key").waitFor();
   const other = await open(t, "/evals/live", { key: (await call("POST", "/v1/keys", { kind: "admin", tenant: "other" })).secret });
-  await other.getByText("No run has been judged").waitFor();
+  await other.getByText("No judged runs yet").waitFor();
   await other.getByRole("link", { name: "Choose an agent" }).waitFor();
 });
 
@@ -149,7 +149,7 @@ test("a call of the timeline is tried with another result, and both runs are rea
   seen.beside = new URL(page.url()).pathname + new URL(page.url()).search;
   const step = page.getByRole("listitem", { name: "Step 1" });
   await step.getByText("the same").or(step.getByText("differs")).waitFor();
-  await page.getByText("1 step before is the same in both.").waitFor();
+  await page.getByText("1 earlier step is identical.").waitFor();
   await page.getByRole("region", { name: "Fork" }).getByText("Done").waitFor();
   assert.equal(await step.getByRole("link", { name: /^Step/ }).count(), 2);
 });
