@@ -58,11 +58,9 @@ func jobCommand(ctx context.Context, program string, job any, env ...string) *ex
 // RunJob runs a process that does a job, and reports whether a failpoint killed it. Spec is the
 // failpoint; the job enables it (failpoint.EnableFromEnv). A process that has not ended after a
 // minute is an error that says where it hangs.
-//
-// In short tests the program of the process is built without the race detector: hundreds of them take a third of the time, and what they do
-// is tested with the detector elsewhere.
+// Its program is [JobProgram].
 func RunJob(ctx context.Context, job any, spec string) (killed bool, err error) {
-	program, err := plainTest()
+	program, err := JobProgram()
 	if err != nil {
 		return false, err
 	}

@@ -87,8 +87,11 @@ func build(name string) (string, error) {
 	return path, err
 }
 
-// plainTest returns the path of the program of these tests for short tests: without the race detector.
-var plainTest = sync.OnceValues(func() (string, error) {
+// JobProgram returns the program of processes that a test starts to kill them. It is that of the tests, but in short tests built without the
+// race detector: there are hundreds of such processes, and what they do is tested with the detector elsewhere.
+func JobProgram() (string, error) { return jobProgram() }
+
+var jobProgram = sync.OnceValues(func() (string, error) {
 	if !Race || Long() {
 		return os.Args[0], nil
 	}

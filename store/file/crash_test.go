@@ -37,10 +37,14 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// child runs the test binary in another process.
+// child does a job in another process, see [testenv.JobProgram].
 func child(t *testing.T, job, dir, failpoints string) (out string, killed bool) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	program, err := testenv.JobProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run=^$")
 	cmd.Env = append(os.Environ(), crashVar+"="+job+":"+dir, "AWAKEN_FAILPOINT="+failpoints)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -26,7 +26,7 @@ func TestStore(t *testing.T) {
 func TestStore_WithoutCache(t *testing.T) {
 	t.Parallel()
 	storetest.Test(t, func(t *testing.T) awaken.Store {
-		opts := &file.Options{Cache: -1, Files: 1}
+		opts := &file.Options{Cache: -1, Files: 1, NoCopies: !testenv.Long()} // the copies are those of TestStore
 		if large(t) {
 			opts.Cache = 1 << 20
 		}
@@ -101,7 +101,7 @@ func (r *reopener) reopen() {
 			r.t.Error(err)
 		}
 	}
-	s, err := file.OpenUnsynced(r.dir, nil)
+	s, err := file.OpenUnsynced(r.dir, &file.Options{NoCopies: !testenv.Long()}) // Close waits for copies, and the next call ends them
 	if err != nil {
 		r.t.Fatal(err)
 	}
