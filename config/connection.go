@@ -145,7 +145,7 @@ type MCPTool struct {
 	ID          string `json:"id,omitempty"` // by which models call it; "" if it cannot have one
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description"`
-	Digest      string `json:"digest,omitempty"`  // of what models are told about it, by which it is approved
+	Digest      string `json:"digest,omitempty"`  // of its title, description, schema and hints; approvals name it
 	Held        string `json:"held,omitempty"`    // why agents do not have it
 	Changed     bool   `json:"changed,omitempty"` // it differs from what was approved, and waits for approval
 	Added       bool   `json:"added,omitempty"`   // it was not there when the server's tools were approved, and waits for approval

@@ -13,7 +13,7 @@ type Item struct {
 	SampleIndex *int    `json:"sample_index,omitempty"`
 }
 
-// Cell is the variant with which a case was run. Its fields name what is compared; the others are empty.
+// Cell is the variant with which a case was run. Only the fields that vary between cells are set.
 type Cell struct {
 	ModelID string `json:"model_id,omitempty"`
 	AgentID string `json:"agent_id,omitempty"`
@@ -21,7 +21,7 @@ type Cell struct {
 	Variant string `json:"variant,omitempty"` // of prompt and parameters
 }
 
-// String returns what the cell has: an agent, its variant and version, and the model.
+// String returns the agent, its variant and version, and the model of the cell.
 func (c *Cell) String() string {
 	text := c.AgentID
 	add := func(between, more string) {
@@ -56,7 +56,7 @@ func (i *Item) place() place {
 	return p
 }
 
-// Change says what became of a case between a baseline and a new run.
+// Change is the change of a case between a baseline and a new run.
 type Change struct {
 	Kind        ChangeKind    `json:"kind"`
 	FixtureID   string        `json:"fixture_id"`
@@ -92,7 +92,7 @@ func (c *Change) Blocking() bool {
 	return false
 }
 
-// Diff compares a run with a baseline, case by case: first those of the baseline in its order, then the new ones in theirs.
+// Diff compares a run with a baseline, case by case: first the cases of the baseline in its order, then the new cases in theirs.
 func Diff(baseline, latest []Item) []Change {
 	after := make(map[place]*Item, len(latest))
 	for i := range latest {
@@ -169,7 +169,7 @@ func drift(a, b *Report) []string {
 	return fields
 }
 
-// Aggregate is what the samples of one case and variant came to.
+// Aggregate sums up the samples of one case and variant.
 type Aggregate struct {
 	FixtureID string  `json:"fixture_id"`
 	Cell      *Cell   `json:"cell,omitempty"`

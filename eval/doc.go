@@ -1,8 +1,8 @@
-// Package eval checks whether agents do what is expected of them.
+// Package eval evaluates agents: it checks runs against expectations.
 //
-// A [Dataset] is a list of cases. A [Fixture] is one: what the user says, what a scripted model answers, and an
-// [Expectation] of the run. What a run did is an [Observation]; [NewReport] compares the two. [Diff] compares the reports of a run
-// over a dataset with those of a baseline, and [Aggregates] adds up samples. The statistics are in eval/stat.
+// A [Dataset] is a list of cases. A case is a [Fixture]: the user's message, the answers of a scripted model, and an [Expectation] of the
+// run. An [Observation] records what a run did; [NewReport] compares it with the expectation. [Diff] compares the reports of a run over a
+// dataset with the reports of a baseline, and [Aggregates] adds up samples. The statistics are in eval/stat.
 //
 //	report := eval.NewReport(fixture, &eval.Observation{FinalText: "It is 21 degrees."})
 //	if !report.Passed {

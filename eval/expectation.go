@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Expectation is what a run has to do to pass. A field that is not set asks for nothing.
+// Expectation lists the conditions for a run to pass. A field that is not set requires nothing.
 type Expectation struct {
 	FinalAnswerContains []string       `json:"final_answer_contains,omitempty"`
 	FinalAnswerExcludes []string       `json:"final_answer_excludes,omitempty"`
@@ -25,7 +25,7 @@ type Expectation struct {
 	Rubric string `json:"rubric,omitempty"`
 }
 
-// SequenceMode says how the tools that a run called are compared with those that are expected.
+// SequenceMode is how the tools that a run called are compared with the expected tools.
 type SequenceMode string
 
 // The modes.
@@ -105,8 +105,8 @@ func (e *Expectation) validate() error {
 	return nil
 }
 
-// Check returns what of the expectation the run failed, in the order of the fields. The judge's score is checked only if
-// there is one: a report without it was not judged.
+// Check returns the failed expectations, in the order of the fields. The judge's score is checked only if there is one: a report without it
+// was not judged.
 func (e *Expectation) Check(o *Observation) []Failure {
 	var failures []Failure
 	add := func(f Failure) { failures = append(failures, f) }

@@ -21,7 +21,7 @@ func title(fixture string, cell *Cell, sample *int) string {
 	return fixture
 }
 
-// Explain says in a few words what became of the case.
+// Explain describes the change in a few words.
 func (c *Change) Explain() string {
 	switch c.Kind {
 	case Regression:
@@ -46,7 +46,7 @@ func (c *Change) Explain() string {
 	return "did not change"
 }
 
-// Explain says in a few words what the run did not do, or should not have done.
+// Explain describes the failure in a few words.
 func (f *Failure) Explain() string {
 	kind := strings.ReplaceAll(string(f.Kind), "_", " ")
 	switch {

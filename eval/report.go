@@ -22,7 +22,7 @@ type Observation struct {
 	JudgeRevision string
 	// TraceRunID is the run whose trace is kept; "" if none is.
 	TraceRunID string
-	// Functions are those of scorers, by name.
+	// Functions are the functions for scorers of kind func, by name.
 	Functions map[string]ScoreFunc
 }
 
@@ -35,8 +35,7 @@ type Call struct {
 	Failed    bool
 }
 
-// Failure is one thing that a run should have done and did not, or did and should not have. The fields beside the kind are
-// those that say what: the phrase, the tool, the limit and the value.
+// Failure is one failed expectation. The fields that apply to its kind are set: the phrase, the tool, the limit or the value.
 type Failure struct {
 	Kind            FailureKind     `json:"kind"`
 	Phrase          string          `json:"phrase,omitempty"`
@@ -73,7 +72,7 @@ const (
 	ScorerFailed                 FailureKind = "scorer_failed" // which the original does not have
 )
 
-// RuntimeFailure says that a case could not be run as it is written.
+// RuntimeFailure reports that a case could not be run as written.
 type RuntimeFailure struct {
 	Kind    RuntimeFailureKind `json:"kind"`
 	Message string             `json:"message,omitempty"`
@@ -114,7 +113,7 @@ type Report struct {
 	Scores              []Score                   `json:"scores,omitempty"`
 }
 
-// NewReport compares what a run of a case did with what the case expects. A run that failed passes only if its error is expected.
+// NewReport checks the observation of a run against the expectation of its case. A failed run passes only if its error is expected.
 func NewReport(f *Fixture, o *Observation) *Report {
 	r := &Report{
 		FixtureID:           f.ID,

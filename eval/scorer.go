@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/guard"
 )
 
-// Scorer is a check of a run beyond those of [Expectation], as data. A run passes if it passes all.
+// Scorer is a further check of a run, as data. A run passes if it passes all scorers.
 type Scorer struct {
 	Kind ScorerKind `json:"kind"`
 	Name string     `json:"name,omitempty"` // shown in reports, and the name of a function; the default is the kind
@@ -23,14 +23,14 @@ type Scorer struct {
 	Pattern    string          `json:"pattern,omitempty"`     // of regex, in Go's syntax
 	Not        bool            `json:"not,omitempty"`         // of contains and regex: the answer must not
 	Schema     json.RawMessage `json:"schema,omitempty"`      // of json_schema
-	// Path is a place in the answer, which is JSON, such as $.items[0].price: of json_path, and of numeric, which otherwise takes the first number of
+	// Path, for json_path and numeric, is a path in a JSON answer, such as $.items[0].price. Without it, numeric takes the first number of
 	// the answer.
 	Path   string          `json:"path,omitempty"`
 	Equals json.RawMessage `json:"equals,omitempty"` // of json_path; without it, the place has to exist
-	// Number and Tolerance are those of numeric.
+	// Number and Tolerance are for numeric.
 	Number    *float64 `json:"number,omitempty"`
 	Tolerance float64  `json:"tolerance,omitempty"`
-	// Calls are those of tool_calls, in this order and no others, or as Order says.
+	// Calls, for tool_calls, are the exact calls in this order, unless Order says otherwise.
 	Calls []ScoredCall `json:"calls,omitempty"`
 	Order CallOrder    `json:"order,omitempty"`
 	Max   *float64     `json:"max,omitempty"`   // of cost, latency, tokens and steps
@@ -66,7 +66,7 @@ const (
 
 var scorerKinds = []ScorerKind{ScoreExact, ScoreContains, ScoreRegex, ScoreSchema, ScorePath, ScoreNumeric, ScoreCalls, ScoreNoTool, ScoreCost, ScoreLatency, ScoreTokens, ScoreSteps, ScoreSafety, ScoreByFunction}
 
-// CallOrder says how calls are compared with those that are expected.
+// CallOrder is how calls are compared with the expected calls.
 type CallOrder string
 
 // The orders.
@@ -76,7 +76,7 @@ const (
 	Among    CallOrder = "includes" // these calls in any order, among others
 )
 
-// Score is what a scorer says about a run.
+// Score is the score of a run by one scorer.
 type Score struct {
 	Scorer string  `json:"scorer"`
 	Score  float64 `json:"score"` // 0 to 1
@@ -94,7 +94,7 @@ func (s *Scorer) name() string {
 	return string(s.Kind)
 }
 
-// Validate reports what is wrong with a scorer.
+// Validate checks the scorer.
 func (s *Scorer) Validate() error {
 	needs := func(field string, set bool) error {
 		if !set {
@@ -164,7 +164,7 @@ func (s *Scorer) Validate() error {
 // noSecrets is the safety rule that nothing looks like a credential.
 const noSecrets = "secrets"
 
-// Score scores a run. Functions are those that the program has, by name.
+// Score scores a run. Functions are the program's functions, by name.
 func (s *Scorer) Score(f *Fixture, o *Observation, functions map[string]ScoreFunc) Score {
 	score, why := s.score(f, o, functions)
 	return Score{Scorer: s.name(), Score: score, Passed: why == "", Reason: why}

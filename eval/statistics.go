@@ -4,25 +4,25 @@ import (
 	"github.com/awaken-go/awaken/eval/stat"
 )
 
-// confidence is that of the intervals in statistics.
+// confidence is the confidence level of intervals.
 const confidence = 0.95
 
-// Statistics is what the items of one variant come to.
+// Statistics sums up the items of one variant.
 type Statistics struct {
 	Cell     *Cell         `json:"cell,omitempty"`
 	Count    int           `json:"count"`
 	Passed   int           `json:"passed"`
 	PassRate float64       `json:"pass_rate"`
 	Interval stat.Interval `json:"pass_rate_interval"` // of 95 percent
-	// FlakeRate is the share of cases, among those with several samples, of which some samples passed and some failed.
+	// FlakeRate is the share of cases with both passed and failed samples, among the cases with several samples.
 	FlakeRate *float64 `json:"flake_rate,omitempty"`
 	Tokens    *Average `json:"tokens,omitempty"`
 	CostUSD   *Average `json:"cost_usd,omitempty"`
-	// DurationMS is that of a sample.
+	// DurationMS is the average duration of a sample.
 	DurationMS *Average `json:"duration_ms,omitempty"`
 }
 
-// Average is a mean with its interval of 95 percent, which a single value does not have.
+// Average is a mean with its 95 % confidence interval, which a single value does not have.
 type Average struct {
 	Mean     float64        `json:"mean"`
 	Interval *stat.Interval `json:"interval,omitempty"`
@@ -98,7 +98,7 @@ func summarise(items []*Item) Statistics {
 	return s
 }
 
-// Comparison says whether a run differs from a baseline, by the cases that both have.
+// Comparison compares a run with a baseline by the cases that both have.
 type Comparison struct {
 	Cases int `json:"cases"` // that both have, with their variant and sample
 	Lost  int `json:"lost"`  // that passed only in the baseline

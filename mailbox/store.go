@@ -13,15 +13,13 @@ import (
 type Store interface {
 	DispatchReader
 
-	// Change calls fn with the thread's queue and makes the changes that fn recorded durable,
-	// all or nothing. If fn fails, Change changes nothing and returns fn's error unwrapped. No
-	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
-	// called again if the transaction has to be repeated. A dispatch whose id or idempotency
-	// key is in use is ErrDuplicate, and nothing is changed; so is a new one that starts a run of
-	// another thread, and one whose message id another dispatch of the thread has that is not released. Changes.Post keeps the records of
-	// decisions as awaken.Inbox does: the first counts, and the error of a different one is the
-	// record, and nothing is changed. If the thread does not exist,
-	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
+	// Change calls fn with the thread's queue and makes the changes that fn recorded durable, all or nothing. If fn fails, Change changes
+	// nothing and returns fn's error unwrapped. No other Change, commit, claim or settlement of the thread happens in between. Fn may be
+	// called again if the transaction has to be repeated. The error is ErrDuplicate, and nothing is changed, if a dispatch has an ID or an
+	// idempotency key that is in use, starts a run of another thread, or has the message ID of another dispatch of the thread that is not
+	// released. Changes.Post keeps the records of decisions as awaken.Inbox does: the first decision counts; for a different one, Change
+	// changes nothing and returns the record as its error. If the thread does not exist, Change creates it if fn sets Changes.Create, and
+	// returns awaken.ErrNotFound otherwise.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
 	// Own acquires a thread for the worker that has claimed a dispatch of it, as Acquire does.
 	// Cancel reports that the dispatch is to be cancelled. If the claim is void, Own changes
@@ -68,22 +66,21 @@ type DispatchReader interface {
 	Submitted(ctx context.Context, key string) (*Dispatch, error)
 	// Dispatches lists dispatches in the order that Query defines.
 	Dispatches(ctx context.Context, q Query) ([]*Dispatch, error)
-	// Backlog returns live dispatches, the oldest first by id: of the threads that it is given or, if it is given none, of
-	// all. It returns at most limit of them, and the open runs of their threads by thread.
+	// Backlog returns at most limit live dispatches of the given threads, or of all threads if none are given, ordered by ID, oldest first.
+	// It also returns the open runs of their threads, by thread.
 	Backlog(ctx context.Context, limit int, threadIDs ...string) (live []*Dispatch, open map[string]string, err error)
 	// CountDispatches returns the number of dispatches in each status.
 	CountDispatches(ctx context.Context) (map[Status]int, error)
 }
 
-// Terms are the conditions under which [Store.Enqueue] queues dispatches. The zero Terms are
-// those of any input that waits for its turn.
+// Terms are the conditions under which [Store.Enqueue] queues dispatches. The zero Terms accept any input, which waits for its turn.
 type Terms struct {
 	Idle     bool // only on a thread that has no open run and no live dispatch, also not one of the same call
 	Confined bool // only on a thread that is new or belongs to the user of the request
-	// Start, if not nil, claims each dispatch that it can, as Claim does, for a worker that begins
-	// it at once: one without a delay, on a thread that has no open run and no other live
-	// dispatch, if no other dispatch that is no suspect can be claimed, or could if its delay were
-	// noticed, with the same priority or a higher one. Its process must live. What Enqueue cannot claim it queues. Limit, Suspects and Except do not count.
+	// Start, if not nil, makes Enqueue claim dispatches, as Claim does, for a worker that begins them immediately. Enqueue claims a
+	// dispatch if it has no delay, its thread has no open run and no other live dispatch, and no other dispatch of the same or a higher
+	// priority, suspects aside, can be claimed or has an elapsed delay. It queues the others. The process of the request must be alive.
+	// Limit, Suspects and Except are ignored.
 	Start *ClaimRequest
 }
 
@@ -129,12 +126,10 @@ type Queue interface {
 	// order. awaken.ErrFenced means that the token is no longer the dispatch's claim, also
 	// because the same call settled it before. A settled dispatch has no claim.
 	Settle(ctx context.Context, settlements ...Settlement) ([]error, error)
-	// Reclaim returns dispatches to the queue whose owner is lost, voids their claims, and sets
-	// LostAt. It takes those of dead processes, all claims of a process at once, counts the
-	// death with [Blame], and forgets the process; and up to limit of those with an expired
-	// lease, each of which is counted with [Dispatch.Lose], alone if its process has claimed no
-	// other. It returns how many it reclaimed. It makes none a dead letter, however many attempts
-	// failed: the next worker to claim it does.
+	// Reclaim returns dispatches with a lost owner to the queue, voids their claims, and sets LostAt. It reclaims all claims of each dead
+	// process together, counts the death with [Blame], and forgets the process. It also reclaims up to limit dispatches with an expired
+	// lease and counts each with [Dispatch.Lose], as alone if its process has claimed no other. It returns how many it reclaimed. It makes
+	// no dead letters, however many attempts failed: the next worker to claim the dispatch does.
 	Reclaim(ctx context.Context, limit int) (int, error)
 	// Purge removes dispatches that have been terminal for longer than olderThan and returns
 	// how many it removed.
@@ -143,22 +138,20 @@ type Queue interface {
 	Handle(tenant string) Handle
 }
 
-// Processes are the processes that claim dispatches of a queue. Those that fall silent are dead, and lose their claims.
+// Processes tracks the processes that claim dispatches of a queue. A process that stops sending heartbeats is dead and loses its claims.
 type Processes interface {
-	// Join makes a process known, which is dead once it has been silent for limit by the store's
-	// clock. Its claims are those with its id as Consumer.
+	// Join registers a process, which is dead once it has sent no heartbeat for limit by the store's clock. Its claims have its ID as
+	// Consumer.
 	Join(ctx context.Context, process string, limit time.Duration) error
-	// Beat is a sign of life: from now the process may be silent for limit. It does not wait for
-	// other operations of the queue. The error is awaken.ErrFenced if the process is dead or not
-	// known; it stays dead.
+	// Beat is a heartbeat: the process stays alive for another limit. It does not wait for other operations of the queue. The error is
+	// awaken.ErrFenced if the process is dead or unknown; a dead process stays dead.
 	Beat(ctx context.Context, process string, limit time.Duration) error
-	// Leave returns the dispatches that a process has claimed to the queue at no cost, voids
-	// their claims, and forgets the process, which can claim nothing from then on. One that is
-	// not known is no error.
+	// Leave returns the claimed dispatches of a process to the queue without counting an attempt, voids their claims, and forgets the
+	// process, which can claim nothing from then on. An unknown process is not an error.
 	Leave(ctx context.Context, process string) error
 }
 
-// Depths says how much is in a queue.
+// Depths reports the size of a queue.
 type Depths interface {
 	// Counts returns the number of dispatches in each status.
 	Counts(ctx context.Context) (map[Status]int, error)
@@ -174,27 +167,23 @@ type Handle interface {
 	Store
 }
 
-// Listener is implemented by a Queue that signals changes, whichever process makes them. A
-// mailbox polls one that does not.
+// Listener is implemented by a Queue that signals changes made by any process. A mailbox polls other queues.
 type Listener interface {
-	// Listen calls fn when the queue has changed, until ctx is done. It also calls fn, with
-	// every change, when it starts to listen, and after each reconnect. Fn returns at once.
+	// Listen calls fn when the queue has changed, until ctx is done. When it starts to listen, and after each reconnect, it calls fn with
+	// all signals set. Fn must not block.
 	Listen(ctx context.Context, fn func(s Signal)) error
 }
 
-// Signal is what a [Listener] signals.
+// Signal is a signal of a [Listener].
 type Signal struct {
 	Ready     bool // a dispatch may have become available
 	Cancelled bool // a claim may have been cancelled
 }
 
-// Prober is implemented by a Queue that can tell whether it accepts writes. A mailbox asks one
-// that cannot for a read.
+// Prober is implemented by a Queue that can check whether it accepts writes. A mailbox checks other queues with a read.
 type Prober interface {
-	// Probe checks that the store can serve, as a run that is accepted now would find it: that it
-	// takes writes and has space for them. It leaves nothing behind, and is cheap enough to be
-	// called once per second. It may take longer than ctx if a write that has begun cannot be
-	// cancelled.
+	// Probe checks that the store could serve a run accepted now: that it accepts writes and has space for them. It leaves nothing behind,
+	// and is cheap enough to be called once per second. It may outlast ctx if a write that has begun cannot be cancelled.
 	Probe(ctx context.Context) error
 }
 
@@ -202,9 +191,9 @@ type Prober interface {
 type ClaimRequest struct {
 	Consumer string        // the worker's process
 	Lease    time.Duration // how long the claims are valid without renewal
-	Limit    int           // how many dispatches to claim at most
+	Limit    int           // maximum number of dispatches to claim
 	Suspects int           // how many of them may be suspects
-	Except   []string      // tenants of which to claim nothing
+	Except   []string      // tenants to claim nothing from
 }
 
 // Claim identifies a worker's claim on a dispatch.
@@ -226,7 +215,7 @@ type Renewal struct {
 	Cancel bool // the worker has to end the run
 }
 
-// Settled is what became of a claim in [Store.CommitAndSettle].
+// Settled is the outcome of a claim in [Store.CommitAndSettle].
 type Settled struct {
 	Settled bool // as it was to be
 	Ready   bool // the thread has a dispatch that can be claimed, now or later

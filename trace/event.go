@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/trace/body"
 )
 
-// Event is one line of a trace. The names of its fields are those of the original Awaken.
+// Event is one line of a trace, with the field names of the original Awaken.
 type Event struct {
 	Context
 	// One of these is set.

@@ -26,10 +26,10 @@ func New(values profile.Store) *Archive { return &Archive{values: values, now: t
 
 const datasetsNamespace = "eval_datasets"
 
-// MaxDataset is the size of a dataset, in bytes of JSON.
+// MaxDataset is the maximum size of a dataset, in bytes of JSON.
 const MaxDataset = 20 << 20
 
-// Dataset is a dataset as it is stored.
+// Dataset is a stored dataset.
 type Dataset struct {
 	Spec eval.Dataset `json:"spec"`
 	Meta Meta         `json:"meta"`
@@ -215,7 +215,7 @@ func (a *Archive) swap(ctx context.Context, id string, old, data json.RawMessage
 	return nil
 }
 
-// ErrUnchanged says that a change of a dataset changes nothing.
+// ErrUnchanged is returned by the change function of [Archive.Change] to keep the dataset as it is.
 var ErrUnchanged = errors.New("nothing is changed")
 
 // Change replaces a dataset that has the expected revision with the result of change; -1 takes any. It returns awaken.ErrNotFound, or

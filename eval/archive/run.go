@@ -47,20 +47,20 @@ type Run struct {
 	// AgentDigest identifies the agent with its model and whatever else its documents need: runs of the same agent have the same. It is
 	// empty if the agent had overrides.
 	AgentDigest string `json:"agent_digest,omitempty"`
-	// InDoubtCount is how many cells have no report because the process that ran them was gone: they may have been paid for, so they are
-	// not run again unless a client wants that. InDoubt lists the first hundred. Statistics do not count them.
+	// InDoubtCount is the number of cells without a report because the process that ran them died. They may have been paid for, so they are
+	// repeated only on a client's request. InDoubt lists the first hundred. Statistics do not count them.
 	InDoubtCount int     `json:"in_doubt_count,omitempty"`
 	InDoubt      []Doubt `json:"in_doubt,omitempty"`
 }
 
-// Doubt is a cell of which it is unknown what became of it.
+// Doubt is a cell with an unknown outcome.
 type Doubt struct {
 	FixtureID   string     `json:"fixture_id"`
 	Cell        *eval.Cell `json:"cell,omitempty"`
 	SampleIndex *int       `json:"sample_index,omitempty"`
 }
 
-// Header is what is stored of a run beside its items.
+// Header is the stored part of a run without its items.
 type Header struct {
 	Run
 	Passed  int             `json:"passed"`
@@ -76,11 +76,11 @@ type Header struct {
 	// Started is the number of the first cell that no process has begun. It is stored before a cell costs anything.
 	Started int  `json:"started,omitempty"`
 	Retry   bool `json:"retry,omitempty"` // a client wants the cells in doubt to be run again, once
-	// EvidenceOf are the agents that were published because of the run, or of its comparison with another.
+	// EvidenceOf lists the agents that were published on the evidence of the run, alone or as a baseline.
 	EvidenceOf []string `json:"evidence_of,omitempty"`
 }
 
-// ErrLost means that another process has the run.
+// ErrLost reports that another process holds the run.
 var ErrLost = errors.New("another process has the run")
 
 // Begin stores a new run with its cases.
@@ -187,7 +187,7 @@ func itemPlace(id string, n int) (namespace, key string) {
 	return fmt.Sprintf("%s%s.%d", itemsNamespace, id, n/page), fmt.Sprintf("%08d", n)
 }
 
-// Add stores the item of a cell. If there is one, it stays.
+// Add stores the item of a cell, unless there already is one.
 func (a *Archive) Add(ctx context.Context, id string, n int, item *eval.Item) error {
 	data, err := json.Marshal(item)
 	if err != nil {

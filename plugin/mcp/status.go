@@ -40,14 +40,14 @@ type ToolStatus struct {
 	Name        string
 	Title       string
 	Description string
-	Digest      string // of what models are told about it, by which it is approved
+	Digest      string // of its title, description, schema and hints; approvals name it
 	ID          string // of the tool of agents
-	Held        string // why agents do not have it; "" if they do
-	Changed     bool   // it is held because it differs from what was approved
-	Added       bool   // it is held because it was not there when the server's tools were approved
+	Held        string // why agents cannot use it; "" if they can
+	Changed     bool   // held because it differs from the approved tool
+	Added       bool   // held because it was added after the server's tools were approved
 
-	Effect awaken.EffectClass // that counts
-	Hint   awaken.EffectClass // that the server promises
+	Effect awaken.EffectClass // that applies
+	Hint   awaken.EffectClass // promised by the server
 }
 
 // Status returns the state of the connection.

@@ -42,7 +42,7 @@ type File struct {
 	size int64
 }
 
-// line is what waits for the writer: a line, or a wish to be told when those before it are written.
+// line is an entry in the queue of the writer: a line, or a request to report when all earlier lines are written.
 type line struct {
 	data    []byte
 	written chan error

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	// RPC is the id of the JSON-RPC request that the stream answers. Nil means the HTTP+JSON binding.
 	RPC json.RawMessage
-	// TaskID and ContextID are those of the run, for a run that could not start.
+	// TaskID and ContextID identify the task of a run that could not start.
 	TaskID, ContextID string
 	// Snapshot, if set, is how much of the log the client gets as one task, with History as the task's
 	// history. The frames of the entries up to there are left out.

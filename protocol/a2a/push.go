@@ -15,7 +15,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// pushConfig is the wish of a client to be told about a task by requests to a URL. Secrets are not shown again.
+// pushConfig is a client's subscription to push notifications about a task. Secrets are not shown again.
 type pushConfig struct {
 	Tenant         string    `json:"tenant,omitempty"`
 	ID             string    `json:"id,omitempty"` // default the id of the task
@@ -100,7 +100,7 @@ func (p *pusher) artifact(a *Artifact) {
 	p.changed = append(p.changed, a.ArtifactID)
 }
 
-// pushMessages returns what receivers are told of a run.
+// pushMessages returns the notifications about a run.
 func pushMessages(_ *webhook.Hook, run *awaken.Run, entries []awaken.Entry) ([][]byte, error) {
 	p := new(pusher)
 	p.task = newProjection(p, run.RunID, run.ThreadID)

@@ -119,7 +119,7 @@ type scheduleView struct {
 	Counts firingCounts     `json:"counts"`
 }
 
-// firingCounts is what became of the times of a schedule so far.
+// firingCounts counts the outcomes of the times of a schedule.
 type firingCounts struct {
 	Started int64 `json:"started"`
 	Missed  int64 `json:"missed"`

@@ -456,7 +456,7 @@ type firing struct {
 	manual  bool
 }
 
-// fire starts the run of a request, and writes down what became of it.
+// fire starts the run of a request and records the outcome.
 func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*firedReply, error) {
 	template, err := templateOf(t.Spec.Run)
 	if err != nil {
@@ -512,7 +512,7 @@ var (
 // settleAfter is how long a process takes at most to start a run.
 const settleAfter = time.Minute
 
-// settle says what became of a run that a process was about to start when it last wrote to the log.
+// settle determines the outcome of a run that a process was about to start when it last wrote to the log.
 func (h *triggers) settle(ctx context.Context, tenant string, f *trigger.Firing) error {
 	if f.Outcome != trigger.Starting {
 		return nil

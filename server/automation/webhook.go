@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/server/access/permit"
 )
 
-// webhooks has the handlers of the endpoints that are told about the runs of a tenant.
+// webhooks has the handlers of webhook endpoints.
 type webhooks struct {
 	router    *deliver.Router
 	endpoints webhook.EndpointStore
