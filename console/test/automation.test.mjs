@@ -25,7 +25,7 @@ const template = (content) => ({ agent_id: "default", messages: [{ role: "user",
 
 let receiver;
 const { server, browser, call, open, looks } = stage(
-  { env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } },
+  { env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_OUTBOUND_TENANTS_ALLOW: "127.0.0.0/8" } },
   {
     async prepare() {
       receiver = await startReceiver();
