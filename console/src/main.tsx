@@ -3,11 +3,11 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useCallback, useEffect, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
+import "./ui/tokens.css";
 import { ApiError } from "./api/errors";
-import { initialLocale, keepLocale, LanguageProvider, languageOf, wordsOf, type Locale, type Words } from "./app/i18n/i18n";
 import { router } from "./app/router";
 import { initTheme } from "./app/theme";
-import "./ui/tokens.css";
+import { initialLocale, keepLocale, LanguageProvider, languageOf, wordsOf, type Locale, type Words } from "./i18n/i18n";
 
 initTheme();
 

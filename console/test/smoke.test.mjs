@@ -296,7 +296,7 @@ test("a planted secret is in no page, storage, response or log", async (t) => {
 });
 
 test("every field that forms show has its title and its hint in Chinese, and no text is of a field that is gone", async () => {
-  const read = (name) => JSON.parse(readFileSync(new URL(`../src/app/i18n/${name}.json`, import.meta.url)));
+  const read = (name) => JSON.parse(readFileSync(new URL(`../src/i18n/${name}.json`, import.meta.url)));
   const words = read("zh-CN");
   const texts = read("fields.zh-CN");
   const gone = new Set(Object.keys(texts));
@@ -320,7 +320,7 @@ test("every field that forms show has its title and its hint in Chinese, and no 
     need(path, texts[path]?.title, texts[path]?.hint);
     walk(path, section.schema, false);
   }
-  assert.deepEqual(missing, [], "write them in src/app/i18n/fields.zh-CN.json");
+  assert.deepEqual(missing, [], "write them in src/i18n/fields.zh-CN.json");
   assert.deepEqual([...gone], [], "no field has these texts");
 });
 

@@ -118,7 +118,7 @@ test("an axis of a year has few ticks", async () => {
 });
 
 test("every text is in both languages, with the same values", () => {
-  const read = (name) => JSON.parse(readFileSync(new URL(`../src/app/i18n/${name}.json`, import.meta.url)));
+  const read = (name) => JSON.parse(readFileSync(new URL(`../src/i18n/${name}.json`, import.meta.url)));
   const en = read("en");
   const zh = read("zh-CN");
   assert.deepEqual(Object.keys(zh), Object.keys(en));
@@ -336,8 +336,8 @@ test("an interface that an agent has drawn is outlined, whatever it was passed a
 
 test("usual cron expressions are said in words, others are not guessed", async () => {
   const { cronWords } = await load("features/automate/cron.ts");
-  const { languageOf } = await load("app/i18n/i18n.ts");
-  const read = (name) => JSON.parse(readFileSync(new URL(`../src/app/i18n/${name}.json`, import.meta.url)));
+  const { languageOf } = await load("i18n/i18n.ts");
+  const read = (name) => JSON.parse(readFileSync(new URL(`../src/i18n/${name}.json`, import.meta.url)));
   const en = languageOf("en", read("en"), () => {});
   for (const [cron, want] of Object.entries({
     "* * * * *": "Every minute",
@@ -400,4 +400,35 @@ test("an error of a schedule, webhook or trigger stands at the field that it is 
     assert.equal(fieldOf(new ApiError(400, { error: text }, "")), field, text);
   assert.equal(fieldOf(new ApiError(503, { error: "cron is away" }, "")), "");
   assert.deepEqual(differing({ a: 1, run: { x: 1, y: 2 } }, { run: { y: 2, x: 1 }, a: 2, paused: false }), ["a"]);
+});
+
+// What a file may import: its own folder, and the folders behind it in this list.
+const layers = ["main.tsx", "app", "features", "ui", "live", "api", "i18n"];
+
+test("folders import only what is below them, and no file imports itself in a circle", () => {
+  const root = new URL("../src/", import.meta.url);
+  const files = readdirSync(root, { recursive: true }).filter((f) => /\.tsx?$/.test(f) && !f.endsWith(".d.ts"));
+  const imports = new Map();
+  for (const file of files) {
+    const text = readFileSync(new URL(file, root), "utf8");
+    const named = [...text.matchAll(/(?:from|import\() ?"(\.[^"]+)"/g)].map((m) => new URL(m[1], new URL(file, root)).pathname.slice(root.pathname.length));
+    imports.set(file, named.map((n) => files.find((f) => f === n || f === `${n}.ts` || f === `${n}.tsx`)).filter(Boolean));
+  }
+  const layer = (file) => {
+    const at = layers.indexOf(file.split("/")[0]);
+    assert.ok(at >= 0, `${file} is in no layer`);
+    return at;
+  };
+  const wrong = [...imports].flatMap(([file, all]) => all.filter((f) => layer(f) < layer(file)).map((f) => `${file} imports ${f}`));
+  assert.deepEqual(wrong, []);
+  const state = new Map(); // true while the files that a file imports are visited
+  const visit = (file, path) => {
+    assert.ok(state.get(file) !== true, `a circle: ${[...path.slice(path.indexOf(file)), file].join(" > ")}`);
+    if (state.has(file)) return;
+    state.set(file, true);
+    for (const f of imports.get(file)) visit(f, [...path, file]);
+    state.set(file, false);
+  };
+  for (const file of files) visit(file, []);
+  assert.ok(imports.get("app/router.tsx").length > 20, "the imports were not read");
 });

@@ -11,6 +11,7 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"fmt"
 	"html"
@@ -20,6 +21,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed all:dist
@@ -47,15 +49,28 @@ type Console struct {
 	index *file
 }
 
-// file is a file of the console, in the encodings that it is stored in.
+// file is a file of the console.
 type file struct {
-	kind    string            // the media type
-	lasting bool              // the content of this name never changes
-	data    map[string][]byte // by the content coding; "" is the file itself
+	kind    string // the media type
+	lasting bool   // the content of this name never changes
+	data    []byte
+	zipped  func() []byte // data with gzip, made when a client first takes it; nil if it would not be much shorter
 }
 
-// encodings are the codings that files are stored in beside themselves, the best first, with the extensions of their names.
-var encodings = []struct{ name, ext string }{{"br", ".br"}, {"gzip", ".gz"}}
+func newFile(name string, data []byte) *file {
+	f := &file{kind: kindOf(name), lasting: strings.HasPrefix(name, "assets/"), data: data}
+	switch path.Ext(name) {
+	case ".js", ".css", ".svg":
+		f.zipped = sync.OnceValue(func() []byte {
+			var b bytes.Buffer
+			w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+			_, _ = w.Write(data)                                  // a buffer takes everything
+			_ = w.Close()
+			return b.Bytes()
+		})
+	}
+	return f
+}
 
 // New returns the console of a server whose clients see it at base: "" for the root, or a path such as "/awaken".
 func New(base string) (*Console, error) {
@@ -77,18 +92,7 @@ func open(dist fs.FS, base string) (*Console, error) {
 		if err != nil {
 			return err
 		}
-		plain, coding := name, ""
-		for _, e := range encodings {
-			if s, ok := strings.CutSuffix(name, e.ext); ok {
-				plain, coding = s, e.name
-			}
-		}
-		f := c.files[plain]
-		if f == nil {
-			f = &file{kind: kindOf(plain), lasting: strings.HasPrefix(plain, "assets/"), data: map[string][]byte{}}
-			c.files[plain] = f
-		}
-		f.data[coding] = data
+		c.files[name] = newFile(name, data)
 		return nil
 	})
 	if err != nil {
@@ -100,12 +104,12 @@ func open(dist fs.FS, base string) (*Console, error) {
 	}
 	delete(c.files, "index.html") // it is at the pages' addresses
 	const root = `<base href="/"`
-	page := index.data[""]
+	page := index.data
 	if !bytes.Contains(page, []byte(root)) {
 		return nil, fmt.Errorf("console: index.html has no %s>", root)
 	}
 	page = bytes.Replace(page, []byte(root), []byte(`<base href="`+html.EscapeString(strings.TrimSuffix(base, "/"))+`/"`), 1)
-	c.index = &file{kind: "text/html; charset=utf-8", data: map[string][]byte{"": page}}
+	c.index = &file{kind: "text/html; charset=utf-8", data: page}
 	return c, nil
 }
 
@@ -166,7 +170,7 @@ func wantsPage(r *http.Request) bool {
 	return false
 }
 
-// write sends a file, in the best of its encodings that the client takes.
+// write sends a file, with gzip if the client takes it.
 func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
@@ -177,15 +181,12 @@ func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	} else {
 		h.Set("Cache-Control", "no-cache")
 	}
-	data := f.data[""]
-	if len(f.data) > 1 {
+	data := f.data
+	if f.zipped != nil {
 		h.Add("Vary", "Accept-Encoding")
-		for _, e := range encodings {
-			if d := f.data[e.name]; d != nil && accepts(r, e.name) {
-				data = d
-				h.Set("Content-Encoding", e.name)
-				break
-			}
+		if accepts(r, "gzip") {
+			data = f.zipped()
+			h.Set("Content-Encoding", "gzip")
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))

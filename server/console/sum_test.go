@@ -26,7 +26,7 @@ func TestConsole_BuiltFilesAreThoseOfTheSources(t *testing.T) {
 				return err
 			}
 			name, err = filepath.Rel(root, name)
-			if name = filepath.ToSlash(name); name != "src/api/schema.d.ts" { // types are not in the built files
+			if name = filepath.ToSlash(name); name != "src/api/schema.d.ts" { // made by the build, and not in the built files
 				names = append(names, name)
 			}
 			return err
@@ -49,6 +49,6 @@ func TestConsole_BuiltFilesAreThoseOfTheSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprintf("%x", all.Sum(nil)); got != strings.TrimSpace(string(want)) {
-		t.Error("the built files are stale; build them again with: cd console && npm ci && npm run build")
+		t.Error("the built files are stale; build them again with: scripts/console -update")
 	}
 }

@@ -1,17 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { keysEnabled, typing } from "../ui/keyboard";
 import { places } from "./nav";
-
-const KEYS = "awaken.keys";
-
-export const keysEnabled = () => localStorage.getItem(KEYS) !== "off";
-export const enableKeys = (on: boolean) => localStorage.setItem(KEYS, on ? "on" : "off");
-
-/** typing reports whether a key belongs to a field. */
-export const typing = (e: KeyboardEvent) => {
-  const target = e.composedPath()[0]; // editors are in shadow roots
-  return target instanceof HTMLElement && target.closest("input,textarea,select,[contenteditable]") !== null;
-};
 
 /** useKeys binds the keys that work on every page. All of what they do has a button, too. */
 export function useKeys(openPalette: () => void, openHelp: () => void) {

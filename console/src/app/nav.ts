@@ -1,5 +1,5 @@
 import { BookOpen, Bot, Boxes, CalendarClock, ChartColumn, Columns3, Cpu, FlaskConical, Gauge, GitBranch, Hand, KeyRound, Layers, ListChecks, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Telescope, Webhook, Wrench, Zap, type LucideIcon } from "lucide-react";
-import type { Key } from "./i18n/i18n";
+import type { Key } from "../i18n/i18n";
 
 export interface Place {
   to: string;

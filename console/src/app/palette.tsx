@@ -1,25 +1,11 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
-import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate } from "@tanstack/react-router";
 import { CornerDownLeft, Search } from "lucide-react";
-import { useMemo, useState, type ReactNode } from "react";
+import { useMemo, useState } from "react";
 import { api } from "../api/client";
-import { useLanguage } from "./i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
+import { Overlay } from "../ui/overlay";
 import { places } from "./nav";
-
-export function Overlay({ open, onOpenChange, title, children, className = "" }: { open: boolean; onOpenChange: (open: boolean) => void; title: string; children: ReactNode; className?: string }) {
-  return (
-    <Dialog.Root open={open} onOpenChange={onOpenChange}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.4)]" />
-        <Dialog.Popup className={`fixed top-[12vh] left-1/2 z-50 max-h-[76vh] w-[min(560px,calc(100vw-24px))] -translate-x-1/2 overflow-auto rounded-lg border border-line bg-panel shadow-overlay ${className}`}>
-          <Dialog.Title className="sr-only">{title}</Dialog.Title>
-          {children}
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
-  );
-}
 
 interface Item {
   id: string;

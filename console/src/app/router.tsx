@@ -1,92 +1,19 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, notFound, redirect } from "@tanstack/react-router";
 import { basePath } from "../api/client";
+import type { EvalSearch, LiveSearch } from "../features/evals/search";
+import type { RunSearch } from "../features/runs/search";
+import type { ThreadSearch } from "../features/threads/search";
+import type { TraceAt, TraceSearch } from "../features/traces/search";
+import { useLanguage } from "../i18n/i18n";
 import type { Times } from "../ui/recent";
 import { Empty, Failure, Skeleton } from "../ui/state";
-import { useLanguage } from "./i18n/i18n";
 import { Shell } from "./shell";
 import { SignIn } from "./signin";
 
-/** What the address of the list of runs may say: the filters of GET /v1/runs. */
-export interface RunSearch {
-  status?: string;
-  outcome?: string;
-  waiting_reason?: string;
-  agent_id?: string;
-  user_id?: string;
-  thread_id?: string;
-  tool?: string;
-  origin?: string;
-  version?: string;
-  in_doubt?: string;
-  since?: string;
-  until?: string;
-  min_cost_usd?: string;
-  q?: string;
-}
-
-/** What the address of the list of threads may say. */
-export interface ThreadSearch {
-  user_id?: string;
-  q?: string;
-  root?: string;
-  agent_id?: string;
-  status?: string;
-}
-
 const times: (keyof Times)[] = ["range", "since", "until"];
-
-/** What the address of the list of traces may say: the filters of GET /v1/traces. */
-export interface TraceSearch extends Times {
-  agent_id?: string;
-  status?: string;
-  outcome?: string;
-  waiting_reason?: string;
-  tool?: string;
-  version?: string;
-  user_id?: string;
-  thread_id?: string;
-  origin?: string;
-  in_doubt?: string;
-  error_code?: string;
-  min_cost_usd?: string;
-  min_duration_ms?: string;
-  max_score?: string;
-  pinned?: string;
-  q?: string;
-}
-
-/** What the address of the list of judgements may say: the filters of GET /v1/eval/live. */
-export interface LiveSearch extends Times {
-  agent_id?: string;
-  version?: string;
-  status?: string;
-  min_score?: string;
-  max_score?: string;
-  /** The run whose judgement is open. */
-  run?: string;
-}
-
-/** What the address of a trace may say. */
-export interface TraceAt {
-  /** The line that is open. */
-  at?: string;
-  /** The evaluation of which it is a cell. */
-  eval?: string;
-}
 
 const traceFilters: (keyof TraceSearch)[] = ["agent_id", "status", "outcome", "waiting_reason", "tool", "version", "user_id", "thread_id", "origin", "in_doubt", "error_code", "min_cost_usd", "min_duration_ms", "max_score", "pinned", "q", ...times];
 const liveFilters: (keyof LiveSearch)[] = ["agent_id", "version", "status", "min_score", "max_score", "run", ...times];
-
-/** What the address of the result of an evaluation may say. */
-export interface EvalSearch {
-  /** The run that it is compared with. */
-  baseline?: string;
-  /** Which cases are shown. */
-  show?: string;
-  /** The cell that is open. */
-  cell?: string;
-  q?: string;
-}
 
 const runFilters: (keyof RunSearch)[] = ["status", "outcome", "waiting_reason", "agent_id", "user_id", "thread_id", "tool", "origin", "version", "in_doubt", "since", "until", "min_cost_usd", "q"];
 

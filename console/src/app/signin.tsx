@@ -3,9 +3,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ApiError } from "../api/errors";
+import { signIn, useSession } from "../api/session";
+import { useLanguage } from "../i18n/i18n";
 import { Button } from "../ui/button";
-import { useLanguage } from "./i18n/i18n";
-import { signIn, useSession } from "./session";
 
 /** SignIn takes a key, which the server exchanges for a cookie that no script can read. */
 export function SignIn() {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask, setTenant, tenantOf } from "../api/client";
-import { useLanguage } from "./i18n/i18n";
-import { sessionQuery, useGoverns } from "./session";
+import { sessionQuery, useGoverns } from "../api/session";
+import { useLanguage } from "../i18n/i18n";
 
 /** TenantSwitch shows an administrator of the server the pages of one of its tenants. What is done there is in the audit log. */
 export function TenantSwitch() {

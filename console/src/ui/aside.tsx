@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 /** Aside shows one of the things beside it. width says how wide it is there; on a phone it takes the whole width. */
 export function Aside({ label, title, badge, close, width = "md:w-[26rem]", children }: { label: string; title: ReactNode; badge?: ReactNode; close: () => void; width?: string; children: ReactNode }) {

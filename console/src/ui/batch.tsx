@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { components } from "../api/schema";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 type Result = components["schemas"]["BatchResult"];
 export type BatchFailure = { id: string; error: string };

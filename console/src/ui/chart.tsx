@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 interface Props {
   times: number[];

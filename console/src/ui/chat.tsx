@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Paperclip, Wrench, X } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 import type { ChatFile, ChatTool, Turn } from "../live/chat";
 import { Button } from "./button";
 import { Json } from "./json";

@@ -1,8 +1,8 @@
 import { Plus, RotateCcw, X } from "lucide-react";
 import { useEffect, useId, useState, type ReactNode } from "react";
 import type { Doc, Namespace, Problem } from "../api/config";
-import { useFieldTexts } from "../app/i18n/fields";
-import { useLanguage } from "../app/i18n/i18n";
+import { useFieldTexts } from "../i18n/fields";
+import { useLanguage } from "../i18n/i18n";
 import { Button } from "./button";
 
 /** The part of JSON Schema that the server writes for its documents. */

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 import { drawingTools, outline, program, type Part } from "./outline";
 
 /** Drawn outlines the interface that a call has drawn: what a user reads in it, not how it looks. */

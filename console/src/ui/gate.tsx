@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { api, ask } from "../api/client";
 import { ApiError } from "../api/errors";
 import type { components } from "../api/schema";
-import { useLanguage, type Language } from "../app/i18n/i18n";
+import { useLanguage, type Language } from "../i18n/i18n";
 import { Button } from "./button";
 import { Labelled } from "./labelled";
 import { Failure } from "./state";

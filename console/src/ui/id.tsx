@@ -1,6 +1,6 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 /** short returns the end of a long id, which tells ids apart better than its beginning. */
 export const short = (id: string) => (id.length > 14 ? `…${id.slice(-6)}` : id);

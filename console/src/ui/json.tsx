@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 import { CopyButton } from "./id";
 import { save } from "./save";
 

@@ -1,5 +1,5 @@
 import { useEffect, useId, useState, type ReactNode } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 interface FieldProps {
   id: string;

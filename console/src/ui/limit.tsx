@@ -1,5 +1,5 @@
 import type { Limit } from "../api/limits";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 
 /** LimitMeters shows how much of a limit is used, where the limit comes from, and whether the provider asked for a pause. */
 export function LimitMeters({ limit: l }: { limit: Limit }) {

@@ -2,7 +2,7 @@ import type { UseInfiniteQueryResult, UseQueryResult } from "@tanstack/react-que
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 import { Check, Choice, Filter, Filters } from "./filter";
 import { usePhone } from "./phone";
 import { TimeChoice, type Times } from "./recent";

@@ -1,8 +1,8 @@
 import { Link, useRouterState } from "@tanstack/react-router";
 import { Lock, Unplug } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
-import { useLanguage, type Key } from "../app/i18n/i18n";
-import { useGoverns, useMay, useSession, type Session } from "../app/session";
+import { useGoverns, useMay, useSession, type Session } from "../api/session";
+import { useLanguage, type Key } from "../i18n/i18n";
 import { Page } from "./page";
 import { Empty } from "./state";
 

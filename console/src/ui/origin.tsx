@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { GitFork } from "lucide-react";
 import type { components } from "../api/schema";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 import { short } from "./id";
 import { Ago } from "./time";
 

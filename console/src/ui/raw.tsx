@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Doc } from "../api/config";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 import { Code } from "./code";
 import type { Editing } from "./editing";
 import { pretty } from "./savebar";

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { now } from "../api/time";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 import { Choice } from "./filter";
 
 /** What an address says about times: how far back, or from when to when. */

@@ -1,7 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { Fragment, type ReactNode } from "react";
 import type { components } from "../api/schema";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 import { Json } from "./json";
 
 type Block = components["schemas"]["Block"];

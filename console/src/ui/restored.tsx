@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { CircleHelp } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../api/client";
-import { useLanguage } from "../app/i18n/i18n";
-import { useMay } from "../app/session";
+import { useMay } from "../api/session";
+import { useLanguage } from "../i18n/i18n";
 import { Button } from "./button";
 import { Confirm } from "./confirm";
 

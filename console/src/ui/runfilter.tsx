@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { agentsQuery } from "../api/agents";
-import en from "../app/i18n/en.json";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import en from "../i18n/en.json";
+import { useLanguage, type Key } from "../i18n/i18n";
 
 const states: { name: "status" | "outcome" | "waiting_reason"; word: Key; values: [string, Key][] }[] = [
   {

@@ -5,16 +5,16 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { api } from "../api/client";
 import { call, discardDraft, liveQuery, metaQuery, present, problemsOf, removalPreview, remove, save, type Doc, type Namespace, type Read } from "../api/config";
 import { ApiError } from "../api/errors";
-import { useLanguage, type Key } from "../app/i18n/i18n";
-import { Overlay } from "../app/palette";
-import { useSession } from "../app/session";
+import { useSession } from "../api/session";
+import { useLanguage, type Key } from "../i18n/i18n";
 import { Button } from "./button";
 import { Code } from "./code";
 import { differences } from "./diff";
 import { useLabel } from "./docform";
-import { Ago } from "./time";
 import type { Editing } from "./editing";
 import { gatesOf, overriding, Refused } from "./gate";
+import { Overlay } from "./overlay";
+import { Ago } from "./time";
 
 /** useWhy says why the caller may not change the configuration, or undefined. */
 export function useWhy(): string | undefined {

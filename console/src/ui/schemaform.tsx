@@ -1,5 +1,5 @@
 import { useId } from "react";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 /** The part of JSON Schema that forms are made of. What is beyond it is edited as JSON. */
 export interface Schema {

@@ -3,7 +3,7 @@ import { useNavigate, useRouterState } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { ApiError, kindOf, type Kind } from "../api/errors";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 import { Button } from "./button";
 
 const looks: Record<Kind, { icon: LucideIcon; title: Key; hint: Key }> = {

@@ -1,6 +1,6 @@
 import { Ban, Check, CircleDashed, CircleHelp, Coins, Diamond, Dot, Hand, Hourglass, LoaderCircle, Pin, Play, RotateCw, ShieldAlert, Square, X, type LucideIcon } from "lucide-react";
 import type { components } from "../api/schema";
-import { useLanguage, type Key } from "../app/i18n/i18n";
+import { useLanguage, type Key } from "../i18n/i18n";
 
 type Run = Pick<components["schemas"]["Run"], "status"> & { outcome?: string; reason?: string };
 type Call = components["schemas"]["CallRow"];

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { now, toMs } from "../api/time";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 /** useNow returns the time of the server's clock, every so many milliseconds. */
 export function useNow(every = 10_000): number {

@@ -4,11 +4,11 @@ import { FlaskConical } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../api/client";
 import { datasetsQuery } from "../api/evals";
-import { useLanguage } from "../app/i18n/i18n";
-import { Overlay } from "../app/palette";
-import { useMay, useSession } from "../app/session";
+import { useMay, useSession } from "../api/session";
+import { useLanguage } from "../i18n/i18n";
 import { Button } from "./button";
 import { Labelled, LinesField } from "./labelled";
+import { Overlay } from "./overlay";
 
 /** ToDataset makes a case of a run: what the user said, what the models answered and what the tools returned, with what is expected. */
 export function ToDataset({ run, why }: { run: string; why?: string }) {

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { present, removalPreview, type Namespace } from "../api/config";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 import { Loaded } from "./state";
 
 const pages: Record<string, string> = { agents: "/agents", providers: "/providers", models: "/models", "model-pools": "/pools", "mcp-servers": "/mcp-servers", "a2a-servers": "/a2a-servers", skills: "/skills", tools: "/tools" };

@@ -1,7 +1,7 @@
 import { TriangleAlert } from "lucide-react";
 import type { Meta } from "../api/config";
 import type { Warning } from "../api/warnings";
-import { useLanguage } from "../app/i18n/i18n";
+import { useLanguage } from "../i18n/i18n";
 
 /** Warnings says what is doubtful about a document that is stored: what its metadata has, or else what the response to the last write said. The
  * server says it in English; other languages may have a text for the code. */

@@ -4,15 +4,15 @@ import { Bot, Plus } from "lucide-react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
 import { documentsQuery, type Doc, type Meta } from "../../api/config";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useMay } from "../../app/session";
+import { useMay } from "../../api/session";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Choice, Filter } from "../../ui/filter";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
 import { Rows } from "../../ui/rows";
+import { useWhy } from "../../ui/savebar";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import { useWhy } from "../../ui/savebar";
 
 interface Item {
   doc: Doc;

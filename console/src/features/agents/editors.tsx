@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Plus, X } from "lucide-react";
 import { useId, useState, type ReactNode } from "react";
 import type { Doc, Problem } from "../../api/config";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { DocForm, Problems, type Schema } from "../../ui/docform";
 

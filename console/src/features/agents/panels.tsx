@@ -3,17 +3,17 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, ask, base } from "../../api/client";
 import { call, present, removalPreview, type Doc, type Problem } from "../../api/config";
-import { useFieldTexts } from "../../app/i18n/fields";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useFieldTexts } from "../../i18n/fields";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Code } from "../../ui/code";
 import { DocForm, type Schema } from "../../ui/docform";
+import type { Editing } from "../../ui/editing";
 import { CopyButton } from "../../ui/id";
 import { Json } from "../../ui/json";
+import { pretty, useWhy } from "../../ui/savebar";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import type { Editing } from "../../ui/editing";
-import { pretty, useWhy } from "../../ui/savebar";
 import { Deferred, Reminders } from "./editors";
 
 export interface Plugin {

@@ -4,13 +4,13 @@ import { Plus, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api, ask } from "../../api/client";
 import type { Doc } from "../../api/config";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Problems } from "../../ui/docform";
+import type { Editing } from "../../ui/editing";
 import { Failure, Skeleton } from "../../ui/state";
 import { toneOf, type Tone } from "../../ui/status";
 import { Ago } from "../../ui/time";
-import type { Editing } from "../../ui/editing";
 import { withSection } from "./panels";
 
 interface Rule {

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Doc } from "../../api/config";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { useChat } from "../../live/chat";
 import { Button } from "../../ui/button";
 import { Composer, Turns } from "../../ui/chat";

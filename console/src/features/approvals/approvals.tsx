@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Hand, ShieldAlert } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { Check, Choice, Filters } from "../../ui/filter";
 import { Page } from "../../ui/page";
@@ -11,8 +11,8 @@ import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import { Card } from "./card";
 import { Ledger } from "./decided";
-import { like, plain, Several } from "./several";
 import { approvalsQuery, keyOf, ticketOf, type Approval, type ApprovalFilter } from "./queries";
+import { like, plain, Several } from "./several";
 
 const reasons = ["tool_permission", "user_input", "budget_exhausted", "pin_unavailable", "restored"];
 

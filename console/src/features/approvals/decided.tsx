@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Check, Download, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { components } from "../../api/schema";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { Aside } from "../../ui/aside";
 import { Button } from "../../ui/button";

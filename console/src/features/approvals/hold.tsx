@@ -1,5 +1,5 @@
 import { useRef, useState, type ReactNode } from "react";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 
 const HOLD = 600;

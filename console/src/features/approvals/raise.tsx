@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, base, headers } from "../../api/client";
 import { failureOf } from "../../api/errors";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useMay } from "../../app/session";
+import { useMay } from "../../api/session";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import type { Approval } from "./queries";
 

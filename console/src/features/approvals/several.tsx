@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api, ask } from "../../api/client";
-import { useLanguage } from "../../app/i18n/i18n";
-import { useMay } from "../../app/session";
+import { useMay } from "../../api/session";
+import { useLanguage } from "../../i18n/i18n";
 import { BatchLine, useBatch } from "../../ui/batch";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";

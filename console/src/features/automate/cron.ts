@@ -1,4 +1,4 @@
-import type { Key, Values } from "../../app/i18n/i18n";
+import type { Key, Values } from "../../i18n/i18n";
 
 /** A sentence in the words of the user: the key of its text, and what it names. */
 interface Words {

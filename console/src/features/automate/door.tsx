@@ -1,4 +1,4 @@
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { Once, Secret } from "./parts";
 
 /** What opens a trigger to another system. It is shown once. */

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient, type UseQueryOptions } from "@ta
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { ApiError } from "../../api/errors";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import type { Draft } from "../../ui/draft";
 import { Labelled } from "../../ui/labelled";
 import { Has, Needs } from "../../ui/needs";

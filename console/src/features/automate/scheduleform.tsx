@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useMemo, useState } from "react";
 import { api, ask } from "../../api/client";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { same } from "../../ui/diff";
 import { useDraft } from "../../ui/draft";
 import { Labelled, NumberField, Panel } from "../../ui/labelled";

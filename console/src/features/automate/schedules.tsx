@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CalendarClock, Plus } from "lucide-react";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { ShortList, type Column } from "../../ui/list";
 import { AdminPage } from "../../ui/needs";
 import { Ago } from "../../ui/time";

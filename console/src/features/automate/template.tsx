@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { agentsQuery } from "../../api/agents";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { JsonField, Labelled, Panel } from "../../ui/labelled";
 import type { Template } from "./queries";
 

@@ -4,18 +4,18 @@ import { Link2, Pause, Pencil, Play, RotateCw, Trash2, Zap } from "lucide-react"
 import { useState } from "react";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import { useLanguage } from "../../app/i18n/i18n";
-import { Overlay } from "../../app/palette";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
 import { Labelled } from "../../ui/labelled";
 import { Has, Needs } from "../../ui/needs";
+import { Overlay } from "../../ui/overlay";
 import { Page } from "../../ui/page";
 import { useTold } from "../../ui/savebar";
 import { Empty, Failure, Skeleton } from "../../ui/state";
+import { Door, type Opened } from "./door";
 import { Exactly, Fact, OneOf, Pages, plainLink, RunLink, Said, State } from "./parts";
 import { triggerLog, triggerQuery, type Trigger } from "./queries";
-import { Door, type Opened } from "./door";
 import { messageOf } from "./template";
 import { instantOf, ownZone } from "./zones";
 

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 import { api, ask } from "../../api/client";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { same } from "../../ui/diff";
 import { useDraft } from "../../ui/draft";
 import { Labelled, NumberField, Panel } from "../../ui/labelled";

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Pause, Pencil, Play, RotateCw, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
 import { Has, Needs } from "../../ui/needs";

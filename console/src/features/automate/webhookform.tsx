@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { same } from "../../ui/diff";
 import { useDraft } from "../../ui/draft";
 import { Labelled, Panel } from "../../ui/labelled";

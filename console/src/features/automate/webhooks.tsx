@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus, TriangleAlert, Webhook as Icon } from "lucide-react";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { ShortList, type Column } from "../../ui/list";
 import { AdminPage } from "../../ui/needs";
 import { primaryLink, State, Tall } from "./parts";

@@ -3,7 +3,7 @@ import { RotateCw } from "lucide-react";
 import { api, ask } from "../../api/client";
 import { present } from "../../api/config";
 import { ApiError } from "../../api/errors";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Json } from "../../ui/json";
 import { safe } from "../../ui/markdown";

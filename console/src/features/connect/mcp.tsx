@@ -7,13 +7,13 @@ import { call, present, type Doc } from "../../api/config";
 import { ApiError } from "../../api/errors";
 import type { components } from "../../api/schema";
 import { toMs } from "../../api/time";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import type { Schema } from "../../ui/docform";
 import type { Editing } from "../../ui/editing";
+import { useWhy } from "../../ui/savebar";
 import { Failure, Loaded, Skeleton } from "../../ui/state";
 import { Ago, useNow } from "../../ui/time";
-import { useWhy } from "../../ui/savebar";
 
 /** withIssuer requires the issuer of a client secret, as the server does: without one, the MCP server would choose who gets the secret. why says so at the field. */
 export function withIssuer(schema: Schema | undefined, editing: Editing | undefined, why: string) {

@@ -1,6 +1,6 @@
 import { Plus, X } from "lucide-react";
 import type { Problem } from "../../api/config";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Problems } from "../../ui/docform";
 import { ModelHealth } from "./models";

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Check, Plug, X } from "lucide-react";
 import { api, ask } from "../../api/client";
 import { documentsQuery } from "../../api/config";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { useWhy } from "../../ui/savebar";
 

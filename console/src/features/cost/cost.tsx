@@ -2,10 +2,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Coins, Download, Lock } from "lucide-react";
 import type { ReactNode } from "react";
+import { useMay, useSession } from "../../api/session";
 import { now, toMs } from "../../api/time";
-import { useLanguage, type Key, type Language } from "../../app/i18n/i18n";
-import type { RunSearch } from "../../app/router";
-import { useMay, useSession } from "../../app/session";
+import { useLanguage, type Key, type Language } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Chart, Spark } from "../../ui/chart";
 import { short } from "../../ui/id";
@@ -169,7 +168,7 @@ function Over({ metric, by, range, chosen }: { metric: Metric; by: Grouping; ran
 }
 
 /** linkOf returns the runs behind a row. */
-function linkOf(by: Grouping, key: string, range: Range): RunSearch | undefined {
+function linkOf(by: Grouping, key: string, range: Range) {
   const times = timesOf(range);
   switch (by) {
     case "agent":

@@ -4,7 +4,7 @@ import { Trash2, X } from "lucide-react";
 import { useState } from "react";
 import { ApiError, kindOf } from "../../api/errors";
 import { datasetQuery, putDataset, type Case, type Dataset, type Expectation } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Code } from "../../ui/code";
 import { Confirm } from "../../ui/confirm";

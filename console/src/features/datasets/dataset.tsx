@@ -4,7 +4,7 @@ import { Download, FileUp, FlaskConical, Play, Plus, Trash2 } from "lucide-react
 import { useState } from "react";
 import { api } from "../../api/client";
 import { datasetQuery, evalRunsQuery, putDataset, type Dataset } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
 import { Has, Needs } from "../../ui/needs";

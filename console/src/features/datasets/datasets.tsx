@@ -4,12 +4,12 @@ import { FlaskConical, Plus } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
 import { datasetsQuery, type DatasetSummary } from "../../api/evals";
-import { useLanguage } from "../../app/i18n/i18n";
-import { Overlay } from "../../app/palette";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Labelled } from "../../ui/labelled";
 import { ShortList, type Column } from "../../ui/list";
 import { AdminPage } from "../../ui/needs";
+import { Overlay } from "../../ui/overlay";
 import { Ago } from "../../ui/time";
 
 /** Datasets lists the datasets: cases that evaluations run. */

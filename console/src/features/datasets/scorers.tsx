@@ -1,6 +1,6 @@
 import { Plus, X } from "lucide-react";
 import type { Scorer } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { JsonField, Labelled, LinesField, NumberField } from "../../ui/labelled";
 import { ofKind, scorerFields, type ScorerField } from "./cases";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { FileUp, Gavel, ListChecks, MessagesSquare, Play } from "lucide-react";
 import { adhoc, datasetsQuery, evalRunsQuery, type EvalSummary } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { short } from "../../ui/id";
 import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";

@@ -1,5 +1,5 @@
 import type { EvalFailure } from "../../api/evals";
-import type { Key, Language } from "../../app/i18n/i18n";
+import type { Key, Language } from "../../i18n/i18n";
 
 /** explain says in words what a run did not do, or should not have done. */
 export function explain({ t, word, number }: Pick<Language, "t" | "word" | "number">, f: EvalFailure): string {

@@ -4,7 +4,7 @@ import { Check, Send, X } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import { useLanguage } from "../../app/i18n/i18n";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Labelled, LinesField, Panel } from "../../ui/labelled";
 import { Markdown } from "../../ui/markdown";

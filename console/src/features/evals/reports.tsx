@@ -2,13 +2,13 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { FileUp } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
 import type { Item } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import type { EvalSearch } from "../../app/router";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Page } from "../../ui/page";
 import { Empty } from "../../ui/state";
 import { diffOf, reportsOf, statisticsOf } from "./matrix";
 import { Results } from "./results";
+import type { EvalSearch } from "./search";
 
 type Side = "report" | "baseline";
 

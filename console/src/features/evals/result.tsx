@@ -4,8 +4,7 @@ import { Ban, RotateCw, Trash2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api } from "../../api/client";
 import { adhoc, datasetQuery, evalRunQuery, evalRunsQuery, type EvalReply, type EvalRun } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import type { EvalSearch } from "../../app/router";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { pause, read } from "../../live/sse";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
@@ -18,6 +17,7 @@ import { Ago } from "../../ui/time";
 import { PassBar } from "./evals";
 import { changesOf, junit, markdown, ndjson } from "./matrix";
 import { Results } from "./results";
+import type { EvalSearch } from "./search";
 
 /** EvalResult shows what an evaluation found, while it runs and after: by variant, by case, and against a baseline. */
 export function EvalResult() {

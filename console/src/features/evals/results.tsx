@@ -2,8 +2,7 @@ import { Check, CircleSlash, Minus, Plus, X } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
 import { Link, useParams } from "@tanstack/react-router";
 import type { Case, Change, EvalReply, Item, Report, Statistics } from "../../api/evals";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import type { EvalSearch } from "../../app/router";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Aside, Part } from "../../ui/aside";
 import { Filter } from "../../ui/filter";
 import { short } from "../../ui/id";
@@ -14,6 +13,7 @@ import { Rows } from "../../ui/rows";
 import { Empty } from "../../ui/state";
 import { explain } from "./failures";
 import { keyOf, nameOf, rowsOf, shows, variantsOf, views, type Row, type Square, type View } from "./matrix";
+import type { EvalSearch } from "./search";
 
 interface Props {
   items: Item[];

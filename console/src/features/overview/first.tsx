@@ -4,8 +4,8 @@ import { Check, Code, Cpu, KeyRound, MessageSquarePlus, type LucideIcon } from "
 import { useState, type ReactNode } from "react";
 import { api, ask, base } from "../../api/client";
 import { call, capabilitiesQuery, documentsQuery, type Doc } from "../../api/config";
-import { useLanguage } from "../../app/i18n/i18n";
-import { useMay, useSession } from "../../app/session";
+import { useMay, useSession } from "../../api/session";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { CopyButton } from "../../ui/id";
 

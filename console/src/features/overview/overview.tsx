@@ -4,9 +4,9 @@ import { Bot, CircleAlert, CircleHelp, Hand, Skull, type LucideIcon } from "luci
 import { useEffect, useState, type ReactNode } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
+import { useMay, useSession } from "../../api/session";
 import { now, toMs } from "../../api/time";
-import { useLanguage } from "../../app/i18n/i18n";
-import { useMay, useSession } from "../../app/session";
+import { useLanguage } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { short } from "../../ui/id";
 import { Page } from "../../ui/page";

@@ -4,7 +4,7 @@ import { CircleHelp, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
 import { doubtsQuery, isInDoubt } from "../../api/doubts";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
 import { CopyButton, short } from "../../ui/id";

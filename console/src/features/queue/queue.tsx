@@ -3,8 +3,8 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { CircleDashed, LoaderCircle, RotateCw, Skull, type LucideIcon } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { limitsQuery, type Limit } from "../../api/limits";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useGoverns, useMay } from "../../app/session";
+import { useGoverns, useMay } from "../../api/session";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { Choice } from "../../ui/filter";
 import { short } from "../../ui/id";

@@ -1,11 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { GitFork } from "lucide-react";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useGoverns } from "../../app/session";
+import { useGoverns } from "../../api/session";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import type { Fold } from "../../live/fold";
 import { Aside, Facts, Part } from "../../ui/aside";
-import { Drawn } from "../../ui/drawn";
 import { Button } from "../../ui/button";
+import { Drawn } from "../../ui/drawn";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Settlement, useWho } from "../../ui/settle";

@@ -6,7 +6,7 @@ import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
 import { call, capabilitiesQuery, problemsOf, type Doc } from "../../api/config";
 import { ApiError } from "../../api/errors";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { useEvents } from "../../live/events";
 import type { Fold } from "../../live/fold";
 import { Button } from "../../ui/button";

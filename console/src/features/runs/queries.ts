@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import type { RunSearch } from "../../app/router";
+import type { RunSearch } from "./search";
 
 export type Run = components["schemas"]["Run"];
 export type Timeline = components["schemas"]["TimelinePage"];

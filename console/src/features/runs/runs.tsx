@@ -2,8 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { toMs } from "../../api/time";
-import { useLanguage } from "../../app/i18n/i18n";
-import type { RunSearch } from "../../app/router";
+import { useLanguage } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { Check } from "../../ui/filter";
 import { short } from "../../ui/id";
@@ -14,6 +13,7 @@ import { useRunFilters } from "../../ui/runfilter";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { runsQuery, type Run } from "./queries";
+import type { RunSearch } from "./search";
 import { Several } from "./several";
 
 /** Runs lists runs, the newest first, with the filters of the address. */

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronRight, Diamond, ShieldCheck } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent as Press } from "react";
 import { toMs } from "../../api/time";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Badge, lookOf, toneFill, toneOf } from "../../ui/status";
 import { useNow } from "../../ui/time";
 import { timelineQuery, type Timeline } from "./queries";

@@ -3,8 +3,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api } from "../../api/client";
-import { useLanguage } from "../../app/i18n/i18n";
-import { useMay } from "../../app/session";
+import { useMay } from "../../api/session";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Page } from "../../ui/page";
 

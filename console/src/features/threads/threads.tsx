@@ -2,8 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useMemo } from "react";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import type { ThreadSearch } from "../../app/router";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { short } from "../../ui/id";
 import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";
@@ -13,6 +12,7 @@ import { Empty, Loaded } from "../../ui/state";
 import { Badge, lookOfRun } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { foundQuery, threadsQuery, type Summary } from "./queries";
+import type { ThreadSearch } from "./search";
 
 const states: [string, Key][] = [
   ["running", "status.running"],

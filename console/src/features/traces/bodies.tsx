@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { useGoverns } from "../../api/session";
 import { settingsQuery } from "../../api/settings";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useGoverns } from "../../app/session";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { CopyButton } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Blocks, Fold, Messages, Offered, removedFrom, type Told } from "../../ui/request";

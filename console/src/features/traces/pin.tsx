@@ -4,11 +4,11 @@ import { Pin, PinOff } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { Overlay } from "../../app/palette";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { short } from "../../ui/id";
 import { Labelled } from "../../ui/labelled";
+import { Overlay } from "../../ui/overlay";
 import { Ago } from "../../ui/time";
 
 type Reason = components["schemas"]["Pin"];

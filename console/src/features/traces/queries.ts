@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask, base, headers } from "../../api/client";
 import { failureOf } from "../../api/errors";
 import type { components } from "../../api/schema";
-import type { TraceSearch } from "../../app/router";
+import type { TraceSearch } from "./search";
 
 export type Summary = components["schemas"]["TraceSummary"];
 

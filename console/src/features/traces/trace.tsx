@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Bot, Brain, Download, Gavel, Hand, ListChecks, ListTree, Wrench, type LucideIcon } from "lucide-react";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import type { TraceAt } from "../../app/router";
+import { useLanguage, type Key } from "../../i18n/i18n";
 import { Aside, Facts, Part } from "../../ui/aside";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
@@ -17,6 +16,7 @@ import { ToDataset } from "../../ui/todataset";
 import { Bodies, type Body } from "./bodies";
 import { Kept, PinButton } from "./pin";
 import { traceQuery, type Line, type Trace } from "./queries";
+import type { TraceAt } from "./search";
 
 const linkLook = "touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken";
 const icons: Record<string, LucideIcon> = { inference: Brain, tool: Wrench, suspension: Hand, evaluation_result: Gavel };

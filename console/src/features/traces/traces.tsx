@@ -3,8 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Pin, Telescope } from "lucide-react";
 import { useMemo } from "react";
 import { toMs } from "../../api/time";
-import { useLanguage } from "../../app/i18n/i18n";
-import type { TraceSearch } from "../../app/router";
+import { useLanguage } from "../../i18n/i18n";
 import { usePolling } from "../../live/live";
 import { short } from "../../ui/id";
 import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";
@@ -15,6 +14,7 @@ import { Badge, lookOfRun } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { usePin } from "./pin";
 import { tracesQuery, type Summary } from "./queries";
+import type { TraceSearch } from "./search";
 
 const durations = [1000, 5000, 30_000, 300_000];
 const limits = [0.3, 0.5, 0.7, 0.9];

@@ -3,12 +3,14 @@ import { Link } from "@tanstack/react-router";
 import { Check, X } from "lucide-react";
 import { useState } from "react";
 import { call } from "../../api/config";
-import { useLanguage } from "../../app/i18n/i18n";
+import type { components } from "../../api/schema";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Gates, gatesOf, overriding, Refused } from "../../ui/gate";
-import { Ago } from "../../ui/time";
 import { useWhy } from "../../ui/savebar";
-import type { Report } from "./versions";
+import { Ago } from "../../ui/time";
+
+type Report = components["schemas"]["ConfigCanaryReport"];
 
 interface Limit {
   text: string;

@@ -5,20 +5,19 @@ import { useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
 import { call, draftsQuery } from "../../api/config";
 import type { components } from "../../api/schema";
-import { useLanguage } from "../../app/i18n/i18n";
-import { Overlay } from "../../app/palette";
-import { useMay } from "../../app/session";
+import { useMay } from "../../api/session";
+import { useLanguage } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Gates, gatesOf, overriding, Refused } from "../../ui/gate";
+import { Overlay } from "../../ui/overlay";
 import { Page } from "../../ui/page";
+import { useWhy } from "../../ui/savebar";
 import { Empty, Failure, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import { useWhy } from "../../ui/savebar";
 import { CanaryPanel } from "./canary";
 import { DiffView } from "./diff";
 
 export type Version = components["schemas"]["VersionView"];
-export type Report = components["schemas"]["ConfigCanaryReport"];
 
 const versionsQuery = infiniteQueryOptions({
   queryKey: ["versions", "list"],
