@@ -55,7 +55,7 @@ func around(a, b string) (string, string) {
 }
 
 // times matches the fields of events and records that hold a time or a duration.
-var times = regexp.MustCompile(`"(updated_at|started_at|ended_at|created_at|finished_at|expires_at|at|duration_ms|started_ms|not_before|started_at_ms|timestamp_ms|not_before_ms)":\d+`)
+var times = regexp.MustCompile(`"(updated_at|started_at|ended_at|created_at|finished_at|expires_at|at|duration_ms|started_ms|not_before|since|started_at_ms|timestamp_ms|not_before_ms)":\d+`)
 
 func timeless(s string) string { return times.ReplaceAllString(s, `"$1":0`) }
 
