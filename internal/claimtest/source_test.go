@@ -35,7 +35,7 @@ func TestTexts_AreMadeInOnePlace(t *testing.T) {
 	t.Parallel()
 	words := []string{"not made", "was made", "took effect", "taken effect", "not been made", "did not run", "was not called", "was not run"}
 	literals := 0
-	for _, dir := range []string{"engine", "mailbox", "protocol", "plugin", "trace", "timeline", "server", "webhook", "threadfile"} {
+	for _, dir := range []string{"automate", "engine", "eventlog", "mailbox", "protocol", "plugin", "state", "trace", "server"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
 			name, _ := filepath.Rel(filepath.Join("..", ".."), path)
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.Dir(name), "test") {
