@@ -36,8 +36,8 @@ func countAllocs(t *testing.T, turns []llmtest.Turn, deltas, results int) (alloc
 func TestBudget_OneTurnTakesAtMost39Allocations(t *testing.T) {
 	n, bytes := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0)
 	t.Logf("%.0f allocations, %.0f bytes", n, bytes)
-	if n > 39 || bytes > 9_000 {
-		t.Errorf("a turn of 64 chunks takes %.0f allocations and %.0f bytes, want at most 39 and 9,000", n, bytes)
+	if n > 39 || bytes > 9_700 {
+		t.Errorf("a turn of 64 chunks takes %.0f allocations and %.0f bytes, want at most 39 and 9,700", n, bytes)
 	}
 }
 
@@ -51,11 +51,11 @@ func TestBudget_FurtherChunksAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestBudget_TenToolStepsTakeAtMost415Allocations(t *testing.T) {
+func TestBudget_TenToolStepsTakeAtMost426Allocations(t *testing.T) {
 	n, bytes := countAllocs(t, toolTurns(10), 4, 10)
 	t.Logf("%.0f allocations, %.0f bytes", n, bytes)
-	if n > 415 || bytes > 42_500 {
-		t.Errorf("ten tool steps take %.0f allocations and %.0f bytes, want at most 415 and 42,500", n, bytes)
+	if n > 426 || bytes > 45_500 {
+		t.Errorf("ten tool steps take %.0f allocations and %.0f bytes, want at most 426 and 45,500", n, bytes)
 	}
 }
 
@@ -72,8 +72,8 @@ func TestBudget_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
 	}
 	slices.Sort(bytes)
 	t.Logf("%.0f bytes", bytes)
-	if n := bytes[2]; n > 11_500 {
-		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 11,500", n)
+	if n := bytes[2]; n > 12_000 {
+		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 12,000", n)
 	}
 }
 

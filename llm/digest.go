@@ -1,10 +1,11 @@
 package llm
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // RequestDigest has a digest of each part of a request. Requests with equal digests ask the same. Ids of messages and calls do not count,
@@ -18,7 +19,7 @@ type RequestDigest struct {
 
 // Digest returns the digests of a request. Text, if it is not nil, is applied to each text before it counts.
 func (r *Request) Digest(text func(string) string) RequestDigest {
-	prompt, tools, messages := digester{text, 0}, digester{text, 0}, digester{text, 0}
+	prompt, tools, messages := digester{text: text}, digester{text: text}, digester{text: text}
 	prompt.blocks(r.System)
 	for i := range r.Tools {
 		t := &r.Tools[i]
@@ -26,12 +27,13 @@ func (r *Request) Digest(text func(string) string) RequestDigest {
 		tools.add(t.Description)
 		tools.json(t.Parameters)
 	}
-	for _, m := range r.Messages.All() {
+	for i := range r.Messages.Len() {
+		m := r.Messages.At(i)
 		messages.add(string(m.Role))
 		messages.blocks(m.Content)
-		for i := range m.ToolCalls {
-			messages.add(m.ToolCalls[i].Name)
-			messages.json(m.ToolCalls[i].Arguments)
+		for j := range m.ToolCalls {
+			messages.add(m.ToolCalls[j].Name)
+			messages.json(m.ToolCalls[j].Arguments)
 		}
 	}
 	buf, ends := make([]byte, 0, 64), [4]int{}
@@ -77,6 +79,8 @@ func (r *Request) parameters() uint64 {
 type digester struct {
 	text func(string) string
 	sum  uint64
+	word uint64 // the last bytes of a text that is added in pieces
+	n    int    // bytes of that text so far
 }
 
 // mix adds a number.
@@ -85,31 +89,127 @@ func (d *digester) mix(n uint64) {
 	d.sum = h ^ h>>29
 }
 
+// put adds a byte to a text, which end ends.
+func (d *digester) put(b byte) {
+	d.word |= uint64(b) << (8 * (d.n & 7))
+	if d.n++; d.n&7 == 0 {
+		d.mix(d.word)
+		d.word = 0
+	}
+}
+
+func (d *digester) end() {
+	if d.n&7 != 0 {
+		d.mix(d.word)
+	}
+	d.mix(uint64(d.n) + 1)
+	d.word, d.n = 0, 0
+}
+
 // add adds a text, and where it ends.
 func (d *digester) add(s string) {
 	if d.text != nil {
 		s = d.text(s)
 	}
-	d.mix(uint64(len(s)) + 1)
 	for ; len(s) >= 8; s = s[8:] {
 		d.mix(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
+		d.n += 8
 	}
 	for i := range len(s) {
-		d.mix(uint64(s[i]))
+		d.put(s[i])
 	}
+	d.end()
 }
 
-// json adds JSON. White space and escapes do not count, because stores do not keep them.
+// json adds JSON. White space between tokens and the way that characters are escaped do not count, because stores do not keep them.
 func (d *digester) json(data json.RawMessage) {
-	if bytes.ContainsAny(data, " \t\r\n\\<>&") {
-		var compact any
-		if json.Unmarshal(data, &compact) == nil {
-			if out, err := json.Marshal(compact); err == nil {
-				data = out
+	if d.text != nil {
+		data = json.RawMessage(d.text(string(data)))
+	}
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+			d.put(c)
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+		case quoted && c == '\\' && i+1 < len(data):
+			i += d.escape(data[i+1:])
+		default:
+			d.put(c)
+		}
+	}
+	d.end()
+}
+
+// escape adds the character that an escape stands for, without its backslash, and returns its length. Quotes and backslashes stay escaped,
+// so that they are not taken for the end of a text.
+func (d *digester) escape(rest []byte) int {
+	switch c := rest[0]; c {
+	case 'u':
+		r, n := unicodeEscape(rest)
+		var buf [utf8.UTFMax]byte
+		for _, b := range utf8.AppendRune(buf[:0], r) {
+			d.char(b)
+		}
+		return n
+	case 'b':
+		d.put('\b')
+	case 'f':
+		d.put('\f')
+	case 'n':
+		d.put('\n')
+	case 'r':
+		d.put('\r')
+	case 't':
+		d.put('\t')
+	default:
+		d.char(c)
+	}
+	return 1
+}
+
+// char adds a byte of a character that was escaped.
+func (d *digester) char(b byte) {
+	if b == '"' || b == '\\' {
+		d.put('\\')
+	}
+	d.put(b)
+}
+
+// unicodeEscape decodes u and four hexadecimal digits, or two such for a pair of surrogates, and returns the length of what it read.
+func unicodeEscape(s []byte) (rune, int) {
+	first, ok := hex4(s)
+	if !ok {
+		return utf8.RuneError, 1
+	}
+	if utf16.IsSurrogate(first) && len(s) >= 7 && s[5] == '\\' && s[6] == 'u' {
+		if second, ok := hex4(s[6:]); ok {
+			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+				return r, 11
 			}
 		}
 	}
-	d.add(string(data))
+	return first, 5
+}
+
+// hex4 decodes the four digits after s[0].
+func hex4(s []byte) (r rune, ok bool) {
+	if len(s) < 5 {
+		return 0, false
+	}
+	for _, c := range s[1:5] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
 }
 
 // blocks adds content.
