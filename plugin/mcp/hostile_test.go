@@ -161,7 +161,7 @@ func TestHostile_ServersHarmNeitherAgentsNorTheProcess(t *testing.T) {
 			if want := map[bool]int{false: a.Rounds}[want == "not found"]; made != want {
 				t.Errorf("the server was called %d times in %d runs, want %d", made, a.Rounds, want)
 			}
-			if d.After.Goroutines > d.Before.Goroutines || d.After.Files > d.Before.Files || d.After.Heap > d.Before.Heap+1<<10 {
+			if d.After.exceeds(d.Before) {
 				t.Errorf("before %+v, after %+v", d.Before, d.After)
 			}
 			if !testenv.Race && d.Peak > d.Before.RSS+maxDamage {

@@ -52,22 +52,36 @@ type damage struct {
 	Answers       []string // of the runs
 }
 
-// measured returns what this process takes once it rests.
+// measured returns the footprint of the process as it is.
 func measured() footprint {
+	debug.FreeOSMemory()
 	var m goruntime.MemStats
-	best := footprint{Heap: 1 << 40, Goroutines: 1 << 40, Files: 1 << 40}
-	for range 40 { // what was begun ends soon
-		debug.FreeOSMemory()
-		goruntime.ReadMemStats(&m)
-		files, _ := os.ReadDir("/proc/self/fd")
-		now := footprint{int(m.HeapAlloc >> 10), rss(), goruntime.NumGoroutine(), len(files)}
-		if now.Goroutines >= best.Goroutines && now.Files >= best.Files && now.Heap >= best.Heap-64 {
-			break
+	goruntime.ReadMemStats(&m)
+	files, _ := os.ReadDir("/proc/self/fd")
+	return footprint{int(m.HeapAlloc >> 10), rss(), goruntime.NumGoroutine(), len(files)}
+}
+
+// idle measures the process when it needs no more than at an earlier time, or after ten seconds: what was begun ends soon. If there is no earlier
+// time, it measures when the process does not shrink any more.
+func idle(before *footprint) footprint {
+	best := measured()
+	for range 200 {
+		if before != nil && !best.exceeds(*before) {
+			return best
+		}
+		time.Sleep(50 * time.Millisecond)
+		now := measured()
+		if before == nil && now.Goroutines >= best.Goroutines && now.Files >= best.Files && now.Heap >= best.Heap-64 {
+			return best
 		}
 		best = now
-		time.Sleep(50 * time.Millisecond)
 	}
 	return best
+}
+
+// exceeds reports whether the process has more goroutines or files than before, or a heap that is larger by more than a mebibyte.
+func (f footprint) exceeds(before footprint) bool {
+	return f.Goroutines > before.Goroutines || f.Files > before.Files || f.Heap > before.Heap+1<<10
 }
 
 // rss returns the memory of this process, in KiB, or 0 if the system does not say.
@@ -87,7 +101,7 @@ func suffer(a attack) (*damage, error) {
 		return nil, fmt.Errorf("without an attack: %w", err)
 	}
 	d.Answers = nil
-	d.Before = measured()
+	d.Before = idle(nil)
 	var peak atomic.Int64
 	stop := make(chan struct{})
 	watched := make(chan struct{})
@@ -109,7 +123,7 @@ func suffer(a attack) (*damage, error) {
 	}
 	close(stop)
 	<-watched
-	d.Peak, d.After = int(peak.Load()), measured()
+	d.Peak, d.After = int(peak.Load()), idle(&d.Before)
 	return d, nil
 }
 
