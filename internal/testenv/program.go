@@ -87,7 +87,7 @@ func build(name string) (string, error) {
 	return path, err
 }
 
-// JobProgram returns the program of processes that a test starts to kill them. It is that of the tests, but in short tests built without the
+// JobProgram returns the program of processes that a test starts to kill them. It is the test binary, but in short tests built without the
 // race detector: there are hundreds of such processes, and what they do is tested with the detector elsewhere.
 func JobProgram() (string, error) { return jobProgram() }
 
@@ -103,7 +103,7 @@ var jobProgram = sync.OnceValues(func() (string, error) {
 })
 
 // goBuild has the go command build a program, and returns its path. The processes of all tests share what one of them has built: each has
-// the go command look whether the program is that of the sources, one process at a time.
+// the go command check whether the program is built from the current sources, one process at a time.
 func goBuild(name, command, folder string, args ...string) (string, error) {
 	if root.err != nil {
 		return "", root.err
@@ -126,7 +126,7 @@ func goBuild(name, command, folder string, args ...string) (string, error) {
 	}
 	path := filepath.Join(dir, name)
 	cmd := exec.Command("go", append([]string{command, "-C", folder, "-o", path}, args...)...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off") // those of the tests may be for another module, or with the race detector
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off") // the flags of the tests may be for another module, or with the race detector
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
