@@ -132,8 +132,13 @@ test("stop", async () => {
   await page.getByText(/step \d+ of 100/).waitFor();
   await page.getByTestId("copilot-send-button").click(); // it is the stop button now
   const thread = new URL(page.url()).searchParams.get("thread");
-  await page.waitForFunction(async (t) => (await (await fetch(`/v1/threads/${t}/runs/latest`)).json()).status === "done", thread);
-  const run = await page.evaluate(async (t) => (await fetch(`/v1/threads/${t}/runs/latest`)).json(), thread);
+  // waitForFunction takes a promise for a true value: the wait is here.
+  const latest = () => page.evaluate(async (t) => (await fetch(`/v1/threads/${t}/runs/latest`)).json(), thread);
+  let run = await latest();
+  for (const end = Date.now() + 30_000; run.status !== "done"; run = await latest()) {
+    assert.ok(Date.now() < end, `the run is ${run.status} 30 s after it was stopped`);
+    await page.waitForTimeout(50);
+  }
   assert.equal(run.termination_reason.type, "cancelled");
   await page.close();
 });
