@@ -182,7 +182,8 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	var dead []string
 	var over bool
 	err = retry(ctx, func() error {
-		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT ARRAY(SELECT p.id FROM {p}_processes p WHERE p.until <= t.now), EXISTS (SELECT FROM {p}_queues q WHERE q.lease <= t.now)
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT ARRAY(SELECT p.id FROM {p}_processes p WHERE p.until <= t.now),
+				coalesce((SELECT q.lease FROM {p}_queues q WHERE q.lease IS NOT NULL ORDER BY q.lease LIMIT 1) <= t.now, false)
 			FROM (SELECT {p}_now() / 1000 AS now OFFSET 0) t`)).Scan(&dead, &over)
 	})
 	for i := 0; i < len(dead) && err == nil; i++ {

@@ -29,7 +29,7 @@ DECLARE
 	v_fence   bigint;
 BEGIN
 	at := v_now / 1000;
-	IF p_start AND array_length(p_rows, 1) = array_length(p_queues, 1) AND NOT EXISTS (SELECT FROM {p}_queues o WHERE o.wake <= at) THEN
+	IF p_start AND array_length(p_rows, 1) = array_length(p_queues, 1) AND coalesce((SELECT o.wake FROM {p}_queues o WHERE o.wake IS NOT NULL ORDER BY o.wake LIMIT 1) > at, true) THEN
 		v_start := true;
 		v_first := coalesce((SELECT o.priority FROM {p}_queues o WHERE NOT o.suspect AND o.since IS NOT NULL ORDER BY o.priority LIMIT 1), 256);
 		FOREACH q SLICE 1 IN ARRAY p_queues LOOP

@@ -12,7 +12,7 @@ DECLARE
 	v_tenants text[];
 	v_threads text[];
 BEGIN
-	IF EXISTS (SELECT FROM {p}_queues q WHERE q.wake <= v_at) THEN
+	IF (SELECT q.wake FROM {p}_queues q WHERE q.wake IS NOT NULL ORDER BY q.wake LIMIT 1) <= v_at THEN
 		SELECT array_agg(w.tenant), array_agg(w.id) INTO v_tenants, v_threads FROM
 			(SELECT q.tenant, q.id FROM {p}_queues q WHERE q.wake <= v_at ORDER BY q.wake LIMIT greatest(p_limit, 1000) FOR UPDATE SKIP LOCKED) w;
 		PERFORM {p}_ready(v_tenants, v_threads, v_now);

@@ -8,7 +8,8 @@
 -- turn.
 --
 -- The functions for many rows are planned once, with a generic plan, and rows must be found by their keys then, in the order of the statement
--- (LATERAL and LIMIT see to that): PostgreSQL plans before it knows how large the tables get.
+-- (LATERAL and LIMIT see to that): PostgreSQL plans before it knows how large the tables get. For the same reason functions ask for the first
+-- of an index (ORDER BY … LIMIT 1) and compare it, where EXISTS could be answered by reading the whole table.
 CREATE OR REPLACE FUNCTION {p}_enqueue(
 	p_tenants text[], p_ids text[], p_threads text[], p_runs text[], p_priorities bigint[], p_delays bigint[], p_max bigint[],
 	p_dedupes text[], p_keys text[], p_digests text[], p_requests text[], p_look boolean, p_users text[],
@@ -26,7 +27,7 @@ DECLARE
 	v_fresh  boolean; -- all threads are new, and later whether some are
 BEGIN
 	at := v_now / 1000;
-	IF p_consumers IS NOT NULL AND NOT EXISTS (SELECT FROM {p}_queues q WHERE q.wake <= at) THEN
+	IF p_consumers IS NOT NULL AND coalesce((SELECT q.wake FROM {p}_queues q WHERE q.wake IS NOT NULL ORDER BY q.wake LIMIT 1) > at, true) THEN
 		v_first := coalesce((SELECT q.priority FROM {p}_queues q WHERE NOT q.suspect AND q.since IS NOT NULL ORDER BY q.priority LIMIT 1), 256);
 		-- A process that is leaving or being buried claims nothing; one that does so later waits for this
 		-- lock, and then finds what is claimed here. The lock does not hold up heartbeats, nor wait for any.
