@@ -151,7 +151,7 @@ func TestOpen_RefusesAnUnreleasedSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := postgres.Open(t.Context(), shared(), &postgres.Options{Prefix: prefix})
-			if _, ok := errors.AsType[*sqlstore.OtherSchemaError](err); !ok || !strings.Contains(err.Error(), "awaken config export --all") {
+			if _, ok := errors.AsType[*sqlstore.OtherSchemaError](err); !ok || !strings.Contains(err.Error(), "awaken threads export ID") {
 				t.Errorf("open: %v, want an error that says how to export", err)
 			}
 			if n := number(t, look, fmt.Sprintf(`SELECT count(*) FROM pg_class WHERE relname LIKE '%s\_%%' AND relkind = 'r'`, prefix)); n != 1 {

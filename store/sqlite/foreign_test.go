@@ -78,7 +78,7 @@ func TestOpen_RefusesAnUnreleasedSchema(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "awaken.db")
 		execute(t, path, table)
 		_, err := sqlite.Open(t.Context(), path, nil)
-		if _, ok := errors.AsType[*sqlstore.OtherSchemaError](err); !ok || !strings.Contains(err.Error(), "awaken config export --all") {
+		if _, ok := errors.AsType[*sqlstore.OtherSchemaError](err); !ok || !strings.Contains(err.Error(), "awaken threads export ID") {
 			t.Errorf("%s: open: %v, want an error that says how to export", name, err)
 		}
 		execute(t, path, `SELECT version FROM awaken_schema; DROP TABLE awaken_schema; CREATE TABLE awaken_threads (id TEXT)`) // fails if that was made

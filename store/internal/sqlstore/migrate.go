@@ -80,8 +80,9 @@ type OtherSchemaError struct {
 }
 
 func (e *OtherSchemaError) Error() string {
-	return fmt.Sprintf("the schema in %s is of an unreleased version: %s has digest %q, this program wants %q. Start that version, "+
-		"export with `awaken config export --all` and, for each run to keep, `awaken trace export RUN`; then start this one with an empty database",
+	return fmt.Sprintf("the schema in %s is of an unreleased version: %s has digest %q, this program wants %q. With the version that wrote it, "+
+		"export documents (`awaken config export --all`) and threads (`awaken threads export ID` on SQLite; on PostgreSQL, the traces of runs "+
+		"with `awaken trace export RUN`). Then start this version with an empty database and import with `awaken config apply` and `awaken threads import`",
 		e.Table, e.Script, e.Have, e.Want)
 }
 
