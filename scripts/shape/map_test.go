@@ -57,7 +57,7 @@ func TestMap(t *testing.T) {
 	}
 	folders := 0
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || !hasSources(t, filepath.Join(root, e.Name())) {
 			continue
 		}
 		folders++
@@ -82,6 +82,26 @@ func TestMap(t *testing.T) {
 			t.Errorf("the documentation of server does not name the package %s", name)
 		}
 	}
+}
+
+// hasSources reports whether a folder has files that are not fetched or built. Git leaves the others behind when it removes a folder.
+func hasSources(t *testing.T, folder string) (found bool) {
+	t.Helper()
+	if err := filepath.WalkDir(folder, func(_ string, e os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !e.IsDir():
+			found = true
+			return filepath.SkipAll
+		case e.Name() == "node_modules" || e.Name() == "dist":
+			return filepath.SkipDir
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 func TestMapOf_NoMarks(t *testing.T) {
