@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -20,9 +21,9 @@ const mostMiB = 64
 
 // A reply without an end costs its own run, and little memory.
 func TestFlood(t *testing.T) {
-	stores, adapters := []string{"sqlite"}, dialects[:1]
+	stores, adapters := rigtest.Kinds[:1], dialects[:1]
 	if testenv.Long() {
-		stores, adapters = append(stores, "postgres"), dialects
+		stores, adapters = rigtest.Kinds, dialects
 	}
 	for _, store := range stores {
 		for i := range adapters {
@@ -30,8 +31,8 @@ func TestFlood(t *testing.T) {
 			t.Run(store+"/"+d.adapter, func(t *testing.T) {
 				p := start(t, store)
 				for _, agent := range []string{d.adapter, "compatible"} {
-					if out, err := p.post(t.Context(), "/v1/runs", body(agent, "first-"+agent, "hello")); err != nil || !strings.Contains(out, "hello there") {
-						t.Fatalf("%s: %v %s\n%s", agent, err, out, p.out.String())
+					if out, err := p.run(t.Context(), agent, "first-"+agent, "hello"); err != nil || !strings.Contains(out, "hello there") {
+						t.Fatalf("%s: %v %s", agent, err, out)
 					}
 				}
 				idle := p.settled()
@@ -61,7 +62,7 @@ func (p *program) flood(t *testing.T, d *dialect, f *flood, idle float64) {
 			default:
 			}
 			began := time.Now()
-			out, err := p.post(ctx, "/v1/runs", body("compatible", fmt.Sprintf("other-%s-%s-%d", d.adapter, f.name, n), "hello"))
+			out, err := p.run(ctx, "compatible", fmt.Sprintf("other-%s-%s-%d", d.adapter, f.name, n), "hello")
 			if err != nil || !strings.Contains(out, "hello there") {
 				t.Errorf("another run got %v %.300s", err, out)
 				return
@@ -70,9 +71,9 @@ func (p *program) flood(t *testing.T, d *dialect, f *flood, idle float64) {
 			slowest.Store(max(slowest.Load(), int64(time.Since(began))))
 		}
 	}()
-	p.providers[d.adapter].sent.Store(0)
+	p.providers[d.adapter].begin()
 	began := time.Now()
-	out, err := p.post(ctx, "/v1/runs", body(d.adapter, "flood-"+d.adapter+"-"+f.name, "flood "+f.name))
+	out, err := p.run(ctx, d.adapter, "flood-"+d.adapter+"-"+f.name, "flood "+f.name)
 	took := time.Since(began)
 	close(quit)
 	<-quiet
@@ -84,7 +85,8 @@ func (p *program) flood(t *testing.T, d *dialect, f *flood, idle float64) {
 	if at < 0 || !strings.Contains(out, f.limit) {
 		t.Errorf("the run ended with %.300s…%.600s, want an error that names %s", out, out[max(0, len(out)-600):], f.limit)
 	}
-	t.Logf("%-12s %-10s %9.1f %9.1f %8s %9.1f %9d %8s", d.adapter, f.name, idle, most, took.Round(time.Millisecond), float64(p.providers[d.adapter].sent.Load())/(1<<20), served.Load(), time.Duration(slowest.Load()).Round(time.Millisecond))
+	t.Logf("%-12s %-10s %9.1f %9.1f %8s %9.1f %9d %8s", d.adapter, f.name, idle, most, took.Round(time.Millisecond),
+		p.providers[d.adapter].size(), served.Load(), time.Duration(slowest.Load()).Round(time.Millisecond))
 	if most-idle > mostMiB {
 		t.Errorf("the program took %.1f MiB more than the %.1f before, want at most %d", most-idle, idle, mostMiB)
 	}
@@ -94,23 +96,20 @@ func (p *program) flood(t *testing.T, d *dialect, f *flood, idle float64) {
 func (p *program) cancelFlood(t *testing.T, d *dialect) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	p.providers[d.adapter].sent.Store(0)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/runs", strings.NewReader(body(d.adapter, "cancel-"+d.adapter, "flood tokens")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	deep := p.providers[d.adapter].begin()
+	resp, err := p.Open(ctx, http.MethodPost, "/v1/runs", rigtest.RunBody(d.adapter, "cancel-"+d.adapter, "flood tokens"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	for p.providers[d.adapter].sent.Load() < 256<<10 {
-		time.Sleep(time.Millisecond)
+	select {
+	case <-deep:
+	case <-ctx.Done():
+		t.Fatal("the flood does not begin")
 	}
 	began := time.Now()
-	if out, err := p.post(ctx, "/v1/runs/"+resp.Header.Get("X-Run-Id")+"/cancel", ""); err != nil {
-		t.Fatalf("cancel: %v %s", err, out)
+	if err := p.Ask(ctx, http.MethodPost, "/v1/runs/"+resp.Header.Get("X-Run-Id")+"/cancel", "", nil); err != nil {
+		t.Fatal(err)
 	}
 	data, err := io.ReadAll(resp.Body)
 	took := time.Since(began)

@@ -10,7 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
+	"sync"
 )
 
 // dialect is how a provider writes a reply.
@@ -185,17 +185,46 @@ var floods = []flood{
 // provider is the server of a dialect. The last word that a user said names the flood; any other word is answered with a text.
 type provider struct {
 	dialect *dialect
-	sent    atomic.Int64 // bytes, before they are compressed
+
+	mu   sync.Mutex
+	sent int64         // bytes of the last flood, before they are compressed
+	deep chan struct{} // closed when a client is in the middle of it
 }
 
+// middle is where a flood is deep.
+const middle = 256 << 10
+
+func newProvider(d *dialect) *provider { return &provider{dialect: d, deep: make(chan struct{})} }
+
+// begin makes the next flood the last one, and returns a channel that is closed when a client is in the middle of it.
+func (p *provider) begin() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent, p.deep = 0, make(chan struct{})
+	return p.deep
+}
+
+// size returns how many MiB of the last flood were sent.
+func (p *provider) size() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return float64(p.sent) / (1 << 20)
+}
+
+// counter is the flood to a client.
 type counter struct {
 	io.Writer
-	n *atomic.Int64
+	*provider
 }
 
-func (c counter) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.n.Add(int64(n))
+func (c counter) Write(data []byte) (int, error) {
+	n, err := c.Writer.Write(data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before := c.sent; before < middle && before+int64(n) >= middle {
+		close(c.deep)
+	}
+	c.sent += int64(n)
 	return n, err
 }
 
@@ -217,7 +246,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 			out = z
 		}
-		out = counter{out, &p.sent}
+		out = counter{out, p}
 		for _, frame := range d.open {
 			if _, err := io.WriteString(out, frame); err != nil {
 				return

@@ -3,7 +3,6 @@
 package soaktest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,15 +14,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/rigtest"
 )
 
 // load is the clients of a server.
 type load struct {
-	url, key string
-	http     *http.Client
-	ids      atomic.Int64
-	refused  atomic.Int64 // requests that the server was too busy for
-	idle     chan *conversation
+	*rigtest.Client
+	ids  atomic.Int64
+	idle chan *conversation
 
 	mu    sync.Mutex
 	waits map[string][]time.Duration // since the last report: for the first event, or the answer
@@ -87,43 +86,15 @@ func (l *load) waited(what string, d time.Duration) {
 	l.waits[what] = append(l.waits[what], d)
 }
 
-// send sends a request, again if the server is too busy. The caller closes the body of the response.
-func (l *load) send(ctx context.Context, method, path, body string) (*http.Response, error) {
-	for {
-		req, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+l.key)
-		resp, err := l.http.Do(req)
-		if err != nil || resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
-			return resp, err
-		}
-		resp.Body.Close()
-		l.refused.Add(1)
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%s %s: %s: %w", method, path, resp.Status, ctx.Err())
-		}
-	}
-}
-
 // ask sends a request and decodes the answer, which has the wanted status.
 func (l *load) ask(ctx context.Context, want int, method, path, body string, out any) error {
 	start := time.Now()
-	resp, err := l.send(ctx, method, path, body)
+	a, err := l.Send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err := a.Want(want); err != nil {
 		return err
-	}
-	if resp.StatusCode != want {
-		return fmt.Errorf("%s %s: %s, want %d: %.300s", method, path, resp.Status, want, data)
 	}
 	if method == "GET" {
 		l.waited("answer", time.Since(start))
@@ -131,7 +102,7 @@ func (l *load) ask(ctx context.Context, want int, method, path, body string, out
 	if out == nil {
 		return nil
 	}
-	return json.Unmarshal(data, out)
+	return a.Into(out)
 }
 
 // stream sends a request whose response is a stream, and calls each for the data of every frame. The
@@ -139,7 +110,7 @@ func (l *load) ask(ctx context.Context, want int, method, path, body string, out
 // question.
 func (l *load) stream(ctx context.Context, path, body, end string, each func(header http.Header, data string) error) error {
 	start := time.Now()
-	resp, err := l.send(ctx, "POST", path, body)
+	resp, err := l.Open(ctx, "POST", path, body)
 	if err != nil {
 		return err
 	}
@@ -149,11 +120,11 @@ func (l *load) stream(ctx context.Context, path, body, end string, each func(hea
 		return fmt.Errorf("POST %s: %s %.300s", path, resp.Status, data)
 	}
 	first, complete, last := true, false, ""
-	for scan := bufio.NewScanner(resp.Body); scan.Scan(); {
-		data, ok := strings.CutPrefix(scan.Text(), "data: ")
-		if !ok {
-			continue
+	for f, err := range rigtest.Frames(resp.Body) {
+		if err != nil {
+			break // which is not complete
 		}
+		data := f.Data
 		if first {
 			first = false
 			l.waited("first event", time.Since(start))
@@ -179,15 +150,9 @@ func (l *load) stream(ctx context.Context, path, body, end string, each func(hea
 // suspended is in the frame of a run that waits for a decision.
 const suspended = `"termination":{"type":"suspended"`
 
-// body returns the body of POST /v1/runs.
-func body(thread, text string) string {
-	data, _ := json.Marshal(map[string]any{"agent_id": "default", "thread_id": thread, "messages": []any{map[string]string{"role": "user", "content": text}}})
-	return string(data)
-}
-
 // run runs an agent to its natural end.
 func (l *load) run(ctx context.Context, thread, text string) error {
-	return l.stream(ctx, "/v1/runs", body(thread, text), `"natural_end"`, nil)
+	return l.stream(ctx, "/v1/runs", rigtest.RunBody("default", thread, text), `"natural_end"`, nil)
 }
 
 // remove deletes a thread, mostly: some are left.
@@ -248,7 +213,7 @@ func (l *load) agUI(ctx context.Context) error {
 // decision approves a tool with an effect.
 func (l *load) decision(ctx context.Context) error {
 	thread, runID, call := l.id("decision"), "", ""
-	err := l.stream(ctx, "/v1/runs", body(thread, `delete_file {"path":"a"}`), suspended, func(h http.Header, data string) error {
+	err := l.stream(ctx, "/v1/runs", rigtest.RunBody("default", thread, `delete_file {"path":"a"}`), suspended, func(h http.Header, data string) error {
 		var ev struct {
 			Result struct {
 				Waiting *struct {
@@ -303,7 +268,7 @@ func (l *load) ended(ctx context.Context, runID, termination string) error {
 // cancel cancels an answer that takes long.
 func (l *load) cancel(ctx context.Context) error {
 	thread, asked := l.id("cancel"), false
-	err := l.stream(ctx, "/v1/runs", body(thread, "say 2000"), `"cancelled"`, func(h http.Header, data string) error {
+	err := l.stream(ctx, "/v1/runs", rigtest.RunBody("default", thread, "say 2000"), `"cancelled"`, func(h http.Header, data string) error {
 		if asked || !strings.Contains(data, `"text_delta"`) {
 			return nil
 		}
@@ -317,7 +282,7 @@ func (l *load) cancel(ctx context.Context) error {
 func (l *load) interrupt(ctx context.Context) error {
 	thread := l.id("interrupt")
 	var second chan error
-	first := l.stream(ctx, "/v1/runs", body(thread, "say 2000"), `"cancelled"`, func(_ http.Header, data string) error {
+	first := l.stream(ctx, "/v1/runs", rigtest.RunBody("default", thread, "say 2000"), `"cancelled"`, func(_ http.Header, data string) error {
 		if second == nil && strings.Contains(data, `"text_delta"`) {
 			second = make(chan error, 1)
 			go func() { second <- l.run(ctx, thread, "say 5") }()

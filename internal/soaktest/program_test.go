@@ -7,137 +7,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
-// built is the program, built once.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "soak")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "awaken")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/awaken-go/awaken/cmd/awaken").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return path, err
-})
-
 // program is a running server.
 type program struct {
-	tb       testing.TB
-	cmd      *exec.Cmd
-	out      lines
-	url, key string
-	debug    string // URL
-	where    string // file or URL of its database
-	began    time.Time
+	*rigtest.Program
+	store rigtest.Store
+	debug *rigtest.Client // of its profiles
+	began time.Time
 }
-
-// lines is what a program has written.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.buf.Len() > 1<<20 {
-		return len(p), nil // enough to explain a failure
-	}
-	return l.buf.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-var (
-	listening = regexp.MustCompile(`Awaken listens on (http://\S+)`)
-	adminKey  = regexp.MustCompile(`Admin key, shown only now: (\S+)`)
-)
 
 // start starts the program on a fresh store, with the demo's agents and a provider.
-func start(tb testing.TB, store, provider string) *program {
+func start(tb testing.TB, kind, provider string) *program {
 	tb.Helper()
-	path, err := built()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	dir := tb.TempDir()
-	p := &program{tb: tb, where: filepath.Join(dir, "awaken.db"), debug: freeAddress(tb), began: time.Now()}
-	args := []string{"serve", "--address", "127.0.0.1:0", "--debug-address", p.debug, "--seed", "demo", "--storage-dir", dir, "--log-level", "warn"}
-	if store == "postgres" {
-		p.where = postgresServer.Database()
-		args = append(args, "--database", p.where)
-	}
-	p.cmd = exec.Command(path, args...)
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, &p.out, &p.out
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "AWAKEN_") && !strings.HasPrefix(kv, "AGENT_") && !strings.HasPrefix(kv, "OPENAI_") {
-			p.cmd.Env = append(p.cmd.Env, kv)
-		}
-	}
-	p.cmd.Env = append(p.cmd.Env, "OPENAI_BASE_URL="+provider, "OPENAI_API_KEY=soak", "AGENT_MODEL=soak")
-	if err := p.cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }()
-	tb.Cleanup(func() {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case err := <-ended:
-			if err != nil {
-				tb.Errorf("the program ended with %v:\n%s", err, p.out.String())
-			}
-		case <-time.After(time.Minute):
-			_ = p.cmd.Process.Kill()
-			tb.Errorf("the program does not stop:\n%s", p.out.String())
-		}
-	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if out := p.out.String(); strings.Contains(out, "Ctrl-C stops") {
-			p.url, p.key = listening.FindStringSubmatch(out)[1], adminKey.FindStringSubmatch(out)[1]
-			if _, err := p.profile(tb.Context(), "cmdline"); err == nil { // it listens on its debug address after it has said so
-				return p
-			}
-		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("the program does not start:\n%s", p.out.String())
-		}
-	}
-}
-
-// freeAddress returns an address that was free a moment ago.
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	debug := rigtest.FreeAddress(tb)
+	p := &program{store: rigtest.NewStore(tb, kind, postgresServer), began: time.Now()}
+	flags := append([]string{"--debug-address", debug, "--seed", "demo", "--log-level", "warn"}, p.store.Flags()...)
+	p.Program = rigtest.Serve(tb, []string{"OPENAI_BASE_URL=" + provider, "OPENAI_API_KEY=soak", "AGENT_MODEL=soak"}, flags...)
+	p.Key, p.Retry, p.HTTP = p.AdminKey, rigtest.Busy, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}}
+	tb.Cleanup(p.HTTP.CloseIdleConnections)
+	// It listens on its debug address after it has said so.
+	p.debug = &rigtest.Client{URLs: []string{"http://" + debug}, Key: p.AdminKey, Retry: rigtest.Away}
+	return p
 }
 
 // sample is what the program takes at a moment.
@@ -152,12 +56,8 @@ type sample struct {
 // sample takes a sample. It makes the program collect its garbage.
 func (p *program) sample(ctx context.Context) (s sample, err error) {
 	s.at = time.Since(p.began)
-	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
-	status, err := os.ReadFile(proc + "status")
-	if err != nil {
-		return s, err
-	}
-	s.rss = number(string(status), `VmRSS:\s+(\d+)`) / 1024
+	s.rss = p.Memory()
+	proc := fmt.Sprintf("/proc/%d/", p.PID())
 	stat, err := os.ReadFile(proc + "stat")
 	if err != nil {
 		return s, err
@@ -186,21 +86,11 @@ func (p *program) sample(ctx context.Context) (s sample, err error) {
 }
 
 func (p *program) profile(ctx context.Context, name string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+p.debug+"/debug/pprof/"+name, nil)
+	a, err := p.debug.Send(ctx, "GET", "/debug/pprof/"+name, "")
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set("Authorization", "Bearer "+p.key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("profile %s: %s %s", name, resp.Status, data)
-	}
-	return string(data), err
+	return a.Text, a.Want(http.StatusOK)
 }
 
 // save writes a profile to a file, if the test keeps its artifacts (-artifacts).
@@ -227,8 +117,8 @@ func number(text, pattern string) float64 {
 
 // size returns the sizes of the database and of its write-ahead log in MB.
 func (p *program) size(ctx context.Context) (database, wal float64, err error) {
-	if !strings.HasPrefix(p.where, "postgres:") {
-		for path, to := range map[string]*float64{p.where: &database, p.where + "-wal": &wal} {
+	if p.store.Kind == rigtest.SQLite {
+		for path, to := range map[string]*float64{p.store.Where: &database, p.store.Where + "-wal": &wal} {
 			st, err := os.Stat(path)
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return 0, 0, err
@@ -239,7 +129,7 @@ func (p *program) size(ctx context.Context) (database, wal float64, err error) {
 		}
 		return database, wal, nil
 	}
-	c, err := pgx.Connect(ctx, p.where)
+	c, err := pgx.Connect(ctx, p.store.Where)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -5,6 +5,7 @@ package soaktest
 import (
 	"context"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -35,14 +37,12 @@ func TestSoak(t *testing.T) {
 			rate = 40
 		}
 	}
-	for _, store := range []string{"sqlite", "postgres"} {
+	for _, store := range rigtest.Kinds {
 		t.Run(store, func(t *testing.T) {
 			provider := httptest.NewServer(http.HandlerFunc(model))
 			defer provider.Close()
 			p := start(t, store, provider.URL+"/v1")
-			l := &load{url: p.url, key: p.key, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}}, idle: make(chan *conversation, 200),
-				waits: map[string][]time.Duration{}, made: map[string]int{}}
-			defer l.http.CloseIdleConnections()
+			l := &load{Client: &p.Client, idle: make(chan *conversation, 200), waits: map[string][]time.Duration{}, made: map[string]int{}}
 			soak(t, p, l, length, rate)
 		})
 	}
@@ -92,7 +92,7 @@ func soak(t *testing.T, p *program, l *load, length time.Duration, rate float64)
 	if err := l.ask(ctx, http.StatusOK, "GET", "/v1/dead-letters", "", &dead); err != nil || len(dead.Items) > 0 {
 		t.Errorf("%d dead letters, %v", len(dead.Items), err)
 	}
-	t.Logf("%d runs in %s, stories %v; %d requests were refused because the server was busy, and sent again", l.runs, length, l.made, l.refused.Load())
+	t.Logf("%d runs in %s, stories %v; %d requests were refused because the server was busy, and sent again", l.runs, length, l.made, l.Repeated())
 	p.save(t, "heap")
 	if l.runs == 0 {
 		t.Error("no run has ended")
@@ -144,20 +144,15 @@ const waitingWorkers = 32
 
 // calm waits until the server has let go of what the load took.
 func (l *load) calm(t *testing.T, p *program, idle sample) (s sample) {
-	l.http.CloseIdleConnections()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	l.HTTP.CloseIdleConnections()
+	rigtest.Until(t, fmt.Sprintf("no more goroutines than the %d at the start", idle.goroutines), 30*time.Second, func() bool {
 		var err error
 		if s, err = p.sample(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s.goroutines <= idle.goroutines+waitingWorkers+20 {
-			return s
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("%d goroutines are left, %d were there at the start", s.goroutines, idle.goroutines)
-			return s
-		}
-	}
+		return s.goroutines <= idle.goroutines+waitingWorkers+20
+	})
+	return s
 }
 
 // report prints a line with a sample and what clients waited for since the one before.
@@ -174,12 +169,7 @@ func (l *load) report(t *testing.T, name string, s, before sample) {
 		cpu = 100 * float64(s.cpu-before.cpu) / float64(s.at-before.at)
 	}
 	quantile := func(what string, q float64) time.Duration {
-		ds := waits[what]
-		if len(ds) == 0 {
-			return 0
-		}
-		slices.Sort(ds)
-		return ds[int(q*float64(len(ds)-1))].Round(100 * time.Microsecond)
+		return rigtest.Quantile(waits[what], q).Round(100 * time.Microsecond)
 	}
 	t.Logf("%-8s %6d %7.1f %7.1f %5d %5d %6.1f %6.1f %4.0f%% %6d | %9s %9s | %9s %9s", name, runs, s.rss, s.heap, s.goroutines, s.open, s.database, s.wal, cpu, kinds,
 		quantile("first event", .5), quantile("first event", .99), quantile("answer", .5), quantile("answer", .99))

@@ -4,7 +4,6 @@ package stalltest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -104,24 +104,17 @@ type provider struct {
 }
 
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	data, err := io.ReadAll(r.Body)
-	if r.Method != http.MethodPost || err != nil {
+	if r.Method != http.MethodPost {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"object":"list","data":[]}`)
 		return
 	}
-	var req struct {
-		Messages []struct {
-			Role    string
-			Content json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(data, &req); err != nil || len(req.Messages) == 0 {
-		http.Error(w, "want messages", http.StatusBadRequest)
+	chat, err := rigtest.ReadChat(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	last := req.Messages[len(req.Messages)-1]
-	if strings.Contains(string(last.Content), ill) {
+	if strings.Contains(chat.Said, ill) {
 		if end := p.failing(p.name); end != nil {
 			p.how(w, r, end)
 			return
@@ -129,16 +122,14 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	asked := time.Now()
 	think(r)
-	p.visited(string(last.Content), asked)
-	w.Header().Set("Content-Type", "text/event-stream")
-	delta, finish := `"content":"hello there"`, "stop"
-	if last.Role == "user" && strings.Contains(string(last.Content), call) {
-		delta = `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"mcp__shop__look","arguments":"{}"}}]`
-		finish = "tool_calls"
+	p.visited(chat.Said, asked)
+	reply := rigtest.NewReply(w)
+	if strings.Contains(chat.Said, call) && !chat.Called {
+		reply.Call("mcp__shop__look", "{}")
+		return
 	}
-	_, _ = fmt.Fprintf(w, `data: {"id":"x","choices":[{"index":0,"delta":{%s}}]}`+"\n\n", delta)
-	_, _ = fmt.Fprintf(w, `data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`+"\n\n", finish)
-	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	reply.Text("hello there")
+	reply.End()
 }
 
 func think(r *http.Request) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -98,14 +99,13 @@ func TestStalls(t *testing.T) {
 	if testenv.Long() {
 		windows, window, every = 40, 5*time.Second, 126*time.Millisecond
 	}
-	path := build(t)
-	servers := [2]*program{start(t, path), start(t, path)}
+	servers := [2]*program{start(t), start(t)}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for _, p := range servers {
 		for _, r := range rows {
 			if out, err := p.run(ctx, r.agent, good); err != nil || !strings.Contains(out, "hello there") {
-				t.Fatalf("agent %s: %v %s\n%s", r.agent, err, out, p.out.String())
+				t.Fatalf("agent %s: %v %s", r.agent, err, out)
 			}
 		}
 	}
@@ -230,16 +230,11 @@ func (s *samples) report(t *testing.T) {
 
 // ratio returns the ratio of two 99th percentiles.
 func ratio(a, b []time.Duration) float64 {
-	return float64(quantile(a, .99)) / float64(quantile(b, .99))
-}
-
-// quantile returns how long at most a part of the prompts took. All is sorted.
-func quantile(all []time.Duration, part float64) time.Duration {
-	return all[min(len(all)-1, int(float64(len(all))*part))]
+	return float64(rigtest.Quantile(a, .99)) / float64(rigtest.Quantile(b, .99))
 }
 
 func figures(all []time.Duration) string {
-	ms := func(part float64) int64 { return quantile(all, part).Milliseconds() }
+	ms := func(part float64) int64 { return rigtest.Quantile(all, part).Milliseconds() }
 	return fmt.Sprintf("%4d %4d %4d %4d", len(all), ms(.5), ms(.99), ms(1))
 }
 

@@ -87,6 +87,16 @@ func build(name string) (string, error) {
 	return path, err
 }
 
+// Awaken returns the path of the command: that of AWAKEN_BIN, or one that is built from the current sources without the race detector.
+func Awaken() (string, error) { return awaken() }
+
+var awaken = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("AWAKEN_BIN"); path != "" {
+		return path, nil
+	}
+	return goBuild("awaken", "build", root.dir, "./cmd/awaken")
+})
+
 // JobProgram returns the program of processes that a test starts to kill them. It is the test binary, but in short tests built without the
 // race detector: there are hundreds of such processes, and what they do is tested with the detector elsewhere.
 func JobProgram() (string, error) { return jobProgram() }
