@@ -3,79 +3,48 @@
 package killtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 )
 
-// client talks to servers, any of which may be gone, and does not give up before ctx.
+// client follows runs on servers, any of which may be gone, and does not give up before ctx.
 type client struct {
-	servers []string
-	http    *http.Client
-	heard   func(t *transcript) // an event of the run has arrived; may be nil
+	*rigtest.Client
+	heard func(t *transcript) // an event of the run has arrived; may be nil
 }
 
-func newClient(servers ...string) *client {
-	return &client{servers: servers, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, ResponseHeaderTimeout: 5 * time.Second}}}
-}
-
-// do repeats a request until a server answers with something other than "retry later".
-func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (*http.Response, error) {
-	for {
-		req, err := http.NewRequestWithContext(ctx, method, c.servers[rand.IntN(len(c.servers))]+path, strings.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		req.Header.Set("Content-Type", "application/json")
-		for i := 0; i+1 < len(headers); i += 2 {
-			req.Header.Set(headers[i], headers[i+1])
-		}
-		resp, err := c.http.Do(req)
-		if err == nil && resp.StatusCode != http.StatusServiceUnavailable {
-			return resp, nil
-		}
-		if err == nil {
-			resp.Body.Close()
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+func newClient(servers ...*process) *client {
+	c := &rigtest.Client{Retry: rigtest.Away, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, ResponseHeaderTimeout: 5 * time.Second}}}
+	for _, p := range servers {
+		c.URLs = append(c.URLs, "http://"+p.job.Address)
 	}
+	return &client{Client: c}
 }
 
-// call sends a request and decodes the answer.
-func (c *client) call(ctx context.Context, method, path, body string, out any, headers ...string) (int, error) {
-	for {
-		resp, err := c.do(ctx, method, path, body, headers...)
-		if err != nil {
-			return 0, err
-		}
-		data, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil {
-			continue // it died while it answered
-		}
-		if resp.StatusCode >= 500 {
-			return resp.StatusCode, fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, data)
-		}
-		if out != nil && resp.StatusCode < 300 {
-			if err := json.Unmarshal(data, out); err != nil {
-				return resp.StatusCode, fmt.Errorf("%s %s: %w in %s", method, path, err, data)
-			}
-		}
-		return resp.StatusCode, nil
+// mail submits a run, and returns its id.
+func (c *client) mail(ctx context.Context, key, threadID, message string) (runID string, err error) {
+	var made struct {
+		RunID string `json:"run_id"`
 	}
+	err = c.Ask(ctx, "POST", "/v1/threads/"+threadID+"/mailbox", fmt.Sprintf(`{"payload":{"text":%q}}`, message), &made, "Idempotency-Key", key)
+	return made.RunID, err
+}
+
+// status returns the status of a run.
+func (c *client) status(ctx context.Context, runID string) (string, error) {
+	var run struct {
+		Status string `json:"status"`
+	}
+	err := c.Ask(ctx, "GET", "/v1/runs/"+runID, "", &run)
+	return run.Status, err
 }
 
 // seen is an event as a client has it.
@@ -96,19 +65,17 @@ type transcript struct {
 // follow runs an agent and puts together what it says, however often the stream breaks,
 // and answers what it asks. It returns when the run is over.
 func (c *client) follow(ctx context.Context, key, threadID, message string) (*transcript, error) {
-	var made, again struct {
-		RunID string `json:"run_id"`
-	}
-	body := fmt.Sprintf(`{"payload":{"text":%q}}`, message)
-	for _, out := range []any{&made, &again} { // a client that heard nothing asks again
-		if status, err := c.call(ctx, "POST", "/v1/threads/"+threadID+"/mailbox", body, out, "Idempotency-Key", key); err != nil || status != 201 {
-			return nil, fmt.Errorf("mailbox: %d, %w", status, err)
+	var ids [2]string
+	for i := range ids { // a client that heard nothing asks again
+		var err error
+		if ids[i], err = c.mail(ctx, key, threadID, message); err != nil {
+			return nil, err
 		}
 	}
-	if made != again {
-		return nil, fmt.Errorf("asked twice with one key: runs %s and %s", made.RunID, again.RunID)
+	if ids[0] != ids[1] {
+		return nil, fmt.Errorf("asked twice with one key: runs %s and %s", ids[0], ids[1])
 	}
-	t := &transcript{runID: made.RunID, threadID: threadID, accepted: time.Now()}
+	t := &transcript{runID: ids[0], threadID: threadID, accepted: time.Now()}
 	return t, c.finish(ctx, t)
 }
 
@@ -126,8 +93,7 @@ func (c *client) finish(ctx context.Context, t *transcript) error {
 // chat runs an agent with POST /v1/runs, whose response is the stream, and puts together what it says.
 // Begun, if not nil, is called once the run is known.
 func (c *client) chat(ctx context.Context, key, threadID, message string, begun func(t *transcript)) (*transcript, error) {
-	body := fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"messages":[{"role":"user","content":%q}]}`, threadID, message)
-	resp, err := c.do(ctx, "POST", "/v1/runs", body, "Idempotency-Key", key)
+	resp, err := c.Open(ctx, "POST", "/v1/runs", rigtest.RunBody("default", threadID, message), "Idempotency-Key", key)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +118,7 @@ func (c *client) read(ctx context.Context, t *transcript) error {
 	if n := len(t.events); n > 0 {
 		after = t.events[n-1].cursor
 	}
-	resp, err := c.do(ctx, "GET", "/v1/runs/"+t.runID+"/events/stream?cursor="+after.String(), "")
+	resp, err := c.Open(ctx, "GET", "/v1/runs/"+t.runID+"/events/stream?cursor="+after.String(), "")
 	if err != nil {
 		return err
 	}
@@ -166,25 +132,15 @@ func (c *client) read(ctx context.Context, t *transcript) error {
 
 // stream takes events until the stream breaks or the run is over.
 func (c *client) stream(ctx context.Context, t *transcript, body io.Reader) error {
-	lines := bufio.NewReaderSize(body, 64<<10)
-	var id string
-	for {
-		line, err := lines.ReadString('\n')
+	for f, err := range rigtest.Frames(body) {
 		if err != nil {
-			return nil //nolint:nilerr // the stream broke; the next one continues it
+			break // the next stream continues it
 		}
-		line = strings.TrimSuffix(line, "\n")
-		if v, ok := strings.CutPrefix(line, "id: "); ok {
-			id = v
-		}
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
-		if err := c.take(ctx, t, id, data); err != nil || t.over {
+		if err := c.take(ctx, t, f.ID, f.Data); err != nil || t.over {
 			return err
 		}
 	}
+	return nil
 }
 
 // take adds an event to a transcript, and does what it asks for.
@@ -245,9 +201,12 @@ func (c *client) decide(ctx context.Context, t *transcript, fin *awaken.RunFinis
 	}
 	for _, k := range fin.Result.Waiting.Tickets {
 		body := fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","decision_id":%q}`, k.ToolCallID, "yes-"+k.TicketID)
-		status, err := c.call(ctx, "POST", "/v1/runs/"+t.runID+"/decision", body, nil)
-		if err != nil || status != 202 && status != 409 {
-			return fmt.Errorf("decide %s of run %s: %d, %w", k.TicketID, t.runID, status, err)
+		a, err := c.Send(ctx, "POST", "/v1/runs/"+t.runID+"/decision", body)
+		if err != nil {
+			return err
+		}
+		if err := a.Want(http.StatusAccepted, http.StatusConflict); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -267,8 +226,8 @@ func (c *client) log(ctx context.Context, runID string) ([]seen, error) {
 			NextCursor string `json:"next_cursor"`
 			HasMore    bool   `json:"has_more"`
 		}
-		if status, err := c.call(ctx, "GET", "/v1/runs/"+runID+"/events?limit=200&cursor="+cursor, "", &page); err != nil || status != 200 {
-			return nil, fmt.Errorf("events of run %s: %d, %w", runID, status, err)
+		if err := c.Ask(ctx, "GET", "/v1/runs/"+runID+"/events?limit=200&cursor="+cursor, "", &page); err != nil {
+			return nil, err
 		}
 		for _, it := range page.Items {
 			at, err := awaken.ParseCursor(it.CursorsByScope[0].Cursor)

@@ -3,23 +3,19 @@
 package killtest
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -29,80 +25,25 @@ func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, serve, &postgresServer
 
 // process is a server that can be killed.
 type process struct {
-	t   *testing.T
+	*rigtest.Process
 	job job
-	cmd *exec.Cmd
-	out *bytes.Buffer
 	at  string // the failpoint at which it dies, as AWAKEN_FAILPOINT has it; "" if at none
 }
 
-func (p *process) start() {
-	p.t.Helper()
-	p.out = &bytes.Buffer{}
-	p.cmd = testenv.JobCommand(context.Background(), p.job, "AWAKEN_FAILPOINT="+p.at)
-	p.cmd.Stderr = p.out
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// stop sends a signal and waits for the end.
-func (p *process) stop(sig syscall.Signal) {
-	_ = p.cmd.Process.Signal(sig)
-	_ = p.cmd.Wait()
-}
-
-// freeze stops all that the process does, and returns when it has stopped.
-func (p *process) freeze() {
-	p.t.Helper()
-	pid := p.cmd.Process.Pid
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		p.t.Fatal(err)
-	}
-	var ws syscall.WaitStatus
-	_, err := syscall.Wait4(pid, &ws, syscall.WUNTRACED, nil)
-	for errors.Is(err, syscall.EINTR) {
-		_, err = syscall.Wait4(pid, &ws, syscall.WUNTRACED, nil)
-	}
-	if err != nil || !ws.Stopped() {
-		p.t.Fatalf("the process did not stop: %v, %v", ws, err)
-	}
-}
-
-// ready waits until the server answers.
-func (p *process) ready(ctx context.Context) {
-	p.t.Helper()
-	if _, err := newClient("http://"+p.job.Address).call(ctx, "GET", "/health", "", nil); err != nil {
-		p.t.Fatalf("the server does not answer: %v\n%s", err, p.out)
-	}
-}
-
-// freeAddress returns an unused address. Servers come back to it, so it is
-// none of those that the system hands out in between.
-func freeAddress(t *testing.T) string {
+// start starts a server on a store, which is ready when it returns.
+func start(t *testing.T, j job) *process {
 	t.Helper()
-	for {
-		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(20_000)))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		return l.Addr().String()
-	}
+	j.Address = rigtest.FreeAddress(t)
+	p := &process{job: j}
+	p.Process = rigtest.Start(t, func() *exec.Cmd { return rigtest.Job(p.job, "AWAKEN_FAILPOINT="+p.at)() })
+	p.Serves()
+	return p
 }
 
 // newJob returns the configuration of a server on a fresh store.
-func newJob(t *testing.T, store string, lease time.Duration) job {
+func newJob(t *testing.T, kind string, lease time.Duration) job {
 	t.Helper()
-	dir := t.TempDir()
-	j := job{Store: store, Where: filepath.Join(dir, "awaken.db"), Dir: dir, Address: freeAddress(t), Lease: lease, Drain: 10 * time.Second}
-	if store == "postgres" {
-		j.Where = postgresServer.Database()
-	}
-	return j
+	return job{Store: rigtest.NewStore(t, kind, postgresServer), Effects: rigtest.NewLedger(t), Lease: lease, Drain: 10 * time.Second}
 }
 
 // messages are what clients ask for: tools of all classes, one after the other and at
@@ -116,30 +57,17 @@ var messages = []string{
 	"effect effect effect",
 }
 
-// world is the marks that tools left.
-type world struct {
-	kinds map[string]string // key -> tool
-	made  map[string]int    // key -> how often
-	pids  map[string][]string
-}
-
-func readWorld(t *testing.T, dir string) world {
+// made checks that no effect was made twice, and returns how many there are.
+func made(t *testing.T, effects rigtest.Ledger) (n int) {
 	t.Helper()
-	w := world{map[string]string{}, map[string]int{}, map[string][]string{}}
-	data, err := os.ReadFile(filepath.Join(dir, "marks"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		f := strings.Fields(line)
-		if len(f) != 3 {
-			t.Fatalf("the mark %q is torn", line)
+	for e, times := range rigtest.Counts(effects.Effects(t)) {
+		if e.Tool == "effect" || e.Tool == "long" || e.Tool == "ask" {
+			if n++; times > 1 {
+				t.Errorf("the effect %s of %s was made %d times", e.Key, e.Tool, times)
+			}
 		}
-		w.kinds[f[1]] = f[0]
-		w.made[f[1]]++
-		w.pids[f[1]] = append(w.pids[f[1]], f[2])
 	}
-	return w
+	return n
 }
 
 // check compares a transcript with the log.
@@ -168,16 +96,13 @@ func check(ctx context.Context, t *testing.T, c *client, tr *transcript) {
 func kills() int { return testenv.Times(12, 2000) }
 
 func TestKill(t *testing.T) {
-	for _, store := range []string{"sqlite", "postgres"} {
+	for _, store := range rigtest.Kinds {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Duration(kills())*time.Second+2*time.Minute)
 			defer cancel()
-			p := &process{t: t, job: newJob(t, store, 300*time.Millisecond)}
-			p.start()
-			defer func() { p.stop(syscall.SIGKILL) }()
-			p.ready(ctx)
-			c := newClient("http://" + p.job.Address)
+			p := start(t, newJob(t, store, 300*time.Millisecond))
+			c := newClient(p)
 
 			var killing atomic.Bool
 			killing.Store(true)
@@ -213,16 +138,13 @@ func TestKill(t *testing.T) {
 			}
 			for range kills() {
 				if rand.IntN(8) > 0 { // now and then it is killed while it starts
-					p.ready(ctx)
+					p.Serves()
 				}
-				time.Sleep(time.Duration(20+rand.IntN(380)) * time.Millisecond)
-				p.stop(syscall.SIGKILL)
-				if strings.Contains(p.out.String(), "DATA RACE") {
-					t.Errorf("a race:\n%s", p.out)
-				}
-				p.start()
+				time.Sleep(time.Duration(20+rand.IntN(380)) * time.Millisecond) // any moment may be its last
+				p.Kill()
+				p.Again()
 			}
-			p.ready(ctx)
+			p.Serves()
 			last := time.Now()
 			killing.Store(false)
 			wg.Wait()
@@ -234,22 +156,12 @@ func TestKill(t *testing.T) {
 				resets += tr.resets
 				cuts += tr.cuts
 			}
-			w := readWorld(t, p.job.Dir)
-			effects := 0
-			for key, n := range w.made {
-				switch w.kinds[key] {
-				case "effect", "long", "ask":
-					effects++
-					if n > 1 {
-						t.Errorf("the effect %s of %s was made %d times", key, w.kinds[key], n)
-					}
-				}
-			}
+			effects := made(t, p.job.Effects)
 			for _, status := range []string{"created", "running", "waiting"} {
 				var list struct {
 					Total int `json:"total"`
 				}
-				if _, err := c.call(ctx, "GET", "/v1/runs?status="+status, "", &list); err != nil || list.Total != 0 {
+				if err := c.Ask(ctx, "GET", "/v1/runs?status="+status, "", &list); err != nil || list.Total != 0 {
 					t.Errorf("%d runs are %s, %v", list.Total, status, err)
 				}
 			}
@@ -272,80 +184,55 @@ func TestZombie(t *testing.T) {
 	const each = 5
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Duration(zombieTrials())*time.Second+time.Minute)
 	defer cancel()
-	a := &process{t: t, job: newJob(t, "postgres", lease)}
-	b := &process{t: t, job: a.job}
-	b.job.Address = freeAddress(t)
-	a.start()
-	defer func() { a.stop(syscall.SIGKILL) }()
-	a.ready(ctx)
-	trials, taken := 0, 0
+	a := start(t, newJob(t, rigtest.Postgres, lease))
+	onA := newClient(a)
+	var b *process
+	trials := 0
 	for round := 0; trials < zombieTrials(); round++ {
-		onA := newClient("http://" + a.job.Address)
 		var runs []string
 		for i := range each {
-			var made struct {
-				RunID string `json:"run_id"`
-			}
-			thread := fmt.Sprintf("z-%d-%d", round, i)
-			if _, err := onA.call(ctx, "POST", "/v1/threads/"+thread+"/mailbox", `{"payload":{"text":"long look effect"}}`, &made); err != nil {
-				t.Fatal(err)
-			}
-			runs = append(runs, made.RunID)
-		}
-		pid := fmt.Sprint(a.cmd.Process.Pid)
-		begun := func() (n int) {
-			w := readWorld(t, a.job.Dir)
-			for _, id := range runs {
-				for key := range w.made {
-					if strings.HasPrefix(key, id) {
-						n++
-					}
-				}
-			}
-			return n
-		}
-		for begun() < each && ctx.Err() == nil { // all are in their long call
-			time.Sleep(2 * time.Millisecond)
-		}
-		a.freeze()
-		before := readWorld(t, a.job.Dir)
-		if round == 0 {
-			b.start()
-			defer func() { b.stop(syscall.SIGKILL) }()
-			b.ready(ctx)
-		} else if err := b.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
-		onB := newClient("http://" + b.job.Address)
-		for _, id := range runs {
-			for ctx.Err() == nil {
-				var run struct {
-					Status string `json:"status"`
-				}
-				if _, err := onB.call(ctx, "GET", "/v1/runs/"+id, "", &run); err != nil {
-					t.Fatal(err)
-				}
-				if run.Status == "done" {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
-		}
-		time.Sleep(3 * lease)
-		logs := map[string][]seen{}
-		for _, id := range runs {
-			log, err := onB.log(ctx, id)
+			name := fmt.Sprintf("z-%d-%d", round, i)
+			id, err := onA.mail(ctx, name, name, "long look effect")
 			if err != nil {
 				t.Fatal(err)
 			}
-			logs[id] = log
+			runs = append(runs, id)
 		}
-		if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		ours := func(e rigtest.Effect) bool { return slices.Contains(runs, e.Run) }
+		rigtest.Until(t, "all are in their long call", rigtest.Patience, func() bool { return len(a.job.Effects.Effects(t, ours)) >= each })
+		a.Pause()
+		zombie := rigtest.ByProcess(a.PID())
+		before := len(a.job.Effects.Effects(t, ours, zombie))
+		if b == nil {
+			b = start(t, a.job)
+		} else {
+			b.Continue()
+		}
+		onB := newClient(b)
+		for _, id := range runs {
+			await(ctx, t, onB, id, "done")
+		}
+		time.Sleep(3 * lease) // nothing tells that it is not needed any more
+		logs := map[string][]seen{}
+		for _, id := range runs {
+			var err error
+			if logs[id], err = onB.log(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Continue()
+		if err := onA.Ask(ctx, "GET", "/health", "", nil); err != nil {
 			t.Fatal(err)
 		}
-		a.ready(ctx)
 		time.Sleep(2 * lease) // whatever it wanted to do, it has done
-		after := readWorld(t, a.job.Dir)
+		if after := len(a.job.Effects.Effects(t, ours, zombie)); after > before {
+			t.Errorf("the zombie began %d calls", after-before)
+		}
+		for e, times := range rigtest.Counts(a.job.Effects.Effects(t, ours)) {
+			if times > 1 && e.Tool != "look" {
+				t.Errorf("%s %s was made %d times", e.Tool, e.Key, times)
+			}
+		}
 		for _, id := range runs {
 			log, err := onB.log(ctx, id)
 			if err != nil {
@@ -354,26 +241,27 @@ func TestZombie(t *testing.T) {
 			if len(log) != len(logs[id]) {
 				t.Errorf("run %s: the zombie wrote %d events", id, len(log)-len(logs[id]))
 			}
-			for key, pids := range after.pids {
-				if strings.HasPrefix(key, id) && len(pids) > 1 && after.kinds[key] != "look" {
-					t.Errorf("%s %s was made by processes %v", after.kinds[key], key, pids)
-				}
-				for i, by := range pids {
-					if strings.HasPrefix(key, id) && by == pid && i >= len(before.pids[key]) {
-						t.Errorf("the zombie began %s %s", after.kinds[key], key)
-					}
-				}
-			}
 			trials++
-			taken++
 		}
 		// The one that runs now is stopped, so that the next round's runs are A's.
-		b.freeze()
+		b.Pause()
 		time.Sleep(2 * lease)
 	}
-	_ = b.cmd.Process.Signal(syscall.SIGCONT)
+	b.Continue()
 	replayAll(ctx, t, a.job)
-	t.Logf("%d trials, %d runs taken over, 0 writes and 0 effects of the one that was stopped", trials, taken)
+	t.Logf("%d runs taken over, 0 writes and 0 effects of the one that was stopped", trials)
+}
+
+// await waits until a run has one of the wanted statuses.
+func await(ctx context.Context, t *testing.T, c *client, id string, want ...string) {
+	t.Helper()
+	rigtest.Until(t, fmt.Sprintf("run %s is %s", id, strings.Join(want, " or ")), rigtest.Patience, func() bool {
+		status, err := c.status(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(want, status)
+	})
 }
 
 // Two servers share a database. What one runs, the other shows, decides and cancels, and
@@ -381,49 +269,21 @@ func TestZombie(t *testing.T) {
 func TestReplicas(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	a := &process{t: t, job: newJob(t, "postgres", time.Second)}
-	b := &process{t: t, job: a.job}
-	b.job.Address = freeAddress(t)
-	a.start()
-	defer func() { a.stop(syscall.SIGKILL) }()
-	a.ready(ctx)
-	onA, onB := newClient("http://"+a.job.Address), newClient("http://"+b.job.Address)
-	start := func(thread, text string) (id string) {
+	a := start(t, newJob(t, rigtest.Postgres, time.Second))
+	onA := newClient(a)
+	begin := func(thread, text string) string {
 		t.Helper()
-		var made struct {
-			RunID string `json:"run_id"`
-		}
-		if status, err := onA.call(ctx, "POST", "/v1/threads/"+thread+"/mailbox", `{"payload":{"text":"`+text+`"}}`, &made); err != nil || status != 201 {
-			t.Fatal(status, err)
-		}
-		return made.RunID
-	}
-	status := func(c *client, id string) string {
-		t.Helper()
-		var run struct {
-			Status string `json:"status"`
-		}
-		if _, err := c.call(ctx, "GET", "/v1/runs/"+id, "", &run); err != nil {
+		id, err := onA.mail(ctx, thread, thread, text)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return run.Status
+		return id
 	}
-	await := func(c *client, id string, want ...string) {
-		t.Helper()
-		for !slices.Contains(want, status(c, id)) {
-			if ctx.Err() != nil {
-				t.Fatalf("run %s does not become %s", id, want)
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-	watched := start("watched", "look look ask look")
-	await(onA, watched, "waiting")
-	cancelled := start("cancelled", strings.Repeat("long ", 90))
-	await(onA, cancelled, "running")
-	b.start()
-	defer func() { b.stop(syscall.SIGKILL) }()
-	b.ready(ctx)
+	watched := begin("watched", "look look ask look")
+	await(ctx, t, onA, watched, "waiting")
+	cancelled := begin("cancelled", strings.Repeat("long ", 90))
+	await(ctx, t, onA, cancelled, "running")
+	onB := newClient(start(t, a.job))
 
 	tr := &transcript{runID: watched, threadID: "watched"}
 	for !tr.over { // and decides
@@ -432,51 +292,43 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	check(ctx, t, onB, tr)
-	if code, err := onB.call(ctx, "POST", "/v1/runs/"+cancelled+"/cancel", "", nil); err != nil || code != 202 {
-		t.Fatal(code, err)
+	if err := onB.Ask(ctx, "POST", "/v1/runs/"+cancelled+"/cancel", "", nil); err != nil {
+		t.Fatal(err)
 	}
-	made := len(readWorld(t, a.job.Dir).made)
-	await(onB, cancelled, "done")
-	if now := len(readWorld(t, a.job.Dir).made); now > made {
+	made := len(a.job.Effects.Effects(t))
+	await(ctx, t, onB, cancelled, "done")
+	if now := len(a.job.Effects.Effects(t)); now > made {
 		t.Errorf("%d effects began after the cancel was acknowledged", now-made)
 	}
 
 	var left []string
 	for i := range 10 {
-		left = append(left, start(fmt.Sprint("left-", i), "long look long long"))
+		left = append(left, begin(fmt.Sprint("left-", i), "long look long long"))
 	}
 	for _, id := range left {
-		await(onA, id, "running", "done") // the first may be fast
+		await(ctx, t, onA, id, "running", "done") // the first may be fast
 	}
-	a.stop(syscall.SIGKILL)
+	a.Kill()
 	for _, id := range left {
-		await(onB, id, "done")
+		await(ctx, t, onB, id, "done")
 	}
 	replayAll(ctx, t, a.job)
-	a.start()
-	a.ready(ctx)
+	a.Again()
+	a.Serves()
 }
 
 // Both servers are restarted, one after the other, while many runs go on. None fails.
 func TestRollingRestart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	a := &process{t: t, job: newJob(t, "postgres", 2*time.Second)}
-	b := &process{t: t, job: a.job}
-	b.job.Address = freeAddress(t)
-	for _, p := range []*process{a, b} {
-		p.start()
-		defer func() { p.stop(syscall.SIGKILL) }()
-		p.ready(ctx)
-	}
-	c := newClient("http://"+a.job.Address, "http://"+b.job.Address)
+	a := start(t, newJob(t, rigtest.Postgres, 2*time.Second))
+	b := start(t, a.job)
+	c := newClient(a, b)
 	runs := testenv.Times(40, 200)
 	all := make([]*transcript, runs)
 	var wg sync.WaitGroup
-	var under atomic.Int64
 	for i := range runs {
 		wg.Go(func() {
-			under.Add(1)
 			tr, err := c.follow(ctx, fmt.Sprint("roll-", i), fmt.Sprint("roll-", i), "look long effect look long put")
 			if err != nil {
 				t.Errorf("run %d: %v", i, err)
@@ -485,14 +337,15 @@ func TestRollingRestart(t *testing.T) {
 			all[i] = tr
 		})
 	}
-	for under.Load() < int64(runs) {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(200 * time.Millisecond)
+	rigtest.Until(t, "calls are under way", rigtest.Patience, func() bool {
+		return len(a.job.Effects.Effects(t, rigtest.ByTool("long"))) >= runs/4
+	})
 	for _, p := range []*process{a, b, a} {
-		p.stop(syscall.SIGTERM)
-		p.start()
-		p.ready(ctx)
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+		p.Again()
+		p.Serves()
 	}
 	wg.Wait()
 	resets := 0
@@ -507,11 +360,8 @@ func TestRollingRestart(t *testing.T) {
 			t.Errorf("run %d ended as %s", i, last)
 		}
 	}
-	w := readWorld(t, a.job.Dir)
-	for key, n := range w.made {
-		if n > 1 && (w.kinds[key] == "effect" || w.kinds[key] == "long") {
-			t.Errorf("%s %s was made %d times", w.kinds[key], key, n)
-		}
+	if made(t, a.job.Effects) == 0 {
+		t.Error("no effect was made")
 	}
 	replayAll(ctx, t, a.job)
 	t.Logf("%d runs, three restarts, %d resets", runs, resets)

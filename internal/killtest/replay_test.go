@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/trace"
 	"github.com/awaken-go/awaken/trace/replay/replaytest"
 )
@@ -15,14 +16,9 @@ import (
 // all events of a run that no process lost are the same.
 func replayAll(ctx context.Context, t *testing.T, j job) {
 	t.Helper()
-	queue, done, err := open(ctx, j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
-	store := queue.Handle("")
+	store := j.Store.Use(t).Handle("")
 	replayed, followed := 0, 0
-	dir := t.TempDir()
+	effects := rigtest.NewLedger(t)
 	for run, err := range awaken.Pages(ctx, 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
 		return store.ListRuns(ctx, awaken.RunQuery{Offset: offset, Limit: limit})
 	}) {
@@ -32,7 +28,7 @@ func replayAll(ctx context.Context, t *testing.T, j job) {
 		if run.StartedAt == 0 {
 			continue // it ended before it started, and has no events
 		}
-		res, err := replaytest.Play(ctx, agents(dir), store.(trace.Source), run.RunID)
+		res, err := replaytest.Play(ctx, agents(effects), store.(trace.Source), run.RunID)
 		if err != nil {
 			t.Errorf("replay of run %s on thread %s, %s: %v", run.RunID, run.ThreadID, run.Termination, err)
 			continue
@@ -42,8 +38,8 @@ func replayAll(ctx context.Context, t *testing.T, j job) {
 			followed++
 		}
 	}
-	if w := readWorld(t, dir); len(w.made) > 0 {
-		t.Errorf("replays made the effects %v", w.made)
+	if made := effects.Effects(t); len(made) > 0 {
+		t.Errorf("replays made the effects %v", made)
 	}
 	t.Logf("%d runs replay equal, %d of them event by event", replayed, followed)
 	if !t.Failed() && replayed == 0 {

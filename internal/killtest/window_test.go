@@ -7,15 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -55,24 +55,19 @@ type campaign struct {
 // dead, log, record and dispatch of every run agree; no input is lost or there twice; no effect is made
 // twice; all runs end, and what their clients assembled is the log.
 func TestKill_AtFailpoints(t *testing.T) {
-	for _, store := range []string{"sqlite", "postgres"} {
+	for _, store := range rigtest.Kinds {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Duration(windowKills())*time.Second+2*time.Minute)
 			defer cancel()
 			k := &campaign{T: t, live: map[string]int{}, said: map[string][]string{}}
-			k.p = &process{t: t, job: newJob(t, store, 10*time.Second)}
-			k.p.job.Liveness = time.Second
-			k.c = newClient("http://" + k.p.job.Address)
+			j := newJob(t, store, 10*time.Second)
+			j.Liveness = time.Second
+			k.p = start(t, j)
+			k.c = newClient(k.p)
 			k.c.heard = k.heard
-			k.p.start()
-			k.p.ready(ctx)
-			queue, done, err := open(ctx, k.p.job)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer done()
-			k.queue, k.store = queue, queue.Handle("")
+			k.queue = j.Store.Use(t)
+			k.store = k.queue.Handle("")
 
 			var killing atomic.Bool
 			killing.Store(true)
@@ -87,12 +82,11 @@ func TestKill_AtFailpoints(t *testing.T) {
 					}
 				})
 			}
-			k.p.stop(syscall.SIGKILL)
+			k.p.Kill()
 			hit := k.kill(ctx)
 			k.p.at = ""
-			k.p.start()
-			defer func() { k.p.stop(syscall.SIGKILL) }()
-			k.p.ready(ctx)
+			k.p.Again()
+			k.p.Serves()
 			last := time.Now()
 			killing.Store(false)
 			wg.Wait()
@@ -109,8 +103,8 @@ func (k *campaign) kill(ctx context.Context) map[string]int {
 	for i, kills := 0, 0; kills < windowKills() && ctx.Err() == nil && !k.Failed(); i++ {
 		w := windows[(first+i)%len(windows)]
 		k.p.at = fmt.Sprintf("%s:%d", w.point, 1+rand.IntN(w.hits))
-		k.p.start()
-		if killed := k.p.dies(20 * time.Second); killed {
+		k.p.Again()
+		if killed := k.p.Dies(20 * time.Second); killed {
 			hit[w.point]++
 			kills++
 		} else {
@@ -128,20 +122,6 @@ func (k *campaign) kill(ctx context.Context) map[string]int {
 		}
 	}
 	return hit
-}
-
-// dies waits until the process has died by its failpoint. It kills one that does not come to it.
-func (p *process) dies(within time.Duration) bool {
-	p.t.Helper()
-	late := time.AfterFunc(within, func() { _ = p.cmd.Process.Signal(syscall.SIGTERM) })
-	defer late.Stop()
-	_ = p.cmd.Wait()
-	ws, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	killed := ws.Signaled() && ws.Signal() == syscall.SIGKILL
-	if out := p.out.String(); strings.Contains(out, "DATA RACE") || !killed && ws.ExitStatus() != 0 {
-		p.t.Errorf("the server with failpoint %s: %v\n%s", p.at, p.cmd.ProcessState, out)
-	}
-	return killed
 }
 
 // heard notes how long a run that the last death interrupted was silent.
@@ -189,8 +169,9 @@ var stories = []func(ctx context.Context, k *campaign, name string) error{
 		var wg sync.WaitGroup
 		err := k.chat(ctx, fmt.Sprint("cancelled-", k.ids.Add(1)), "look long effect", func(t *transcript) {
 			wg.Go(func() {
-				if status, err := k.c.call(ctx, "POST", "/v1/runs/"+t.runID+"/cancel", "", nil); err != nil || status != 202 && status != 409 {
-					cancelled = fmt.Errorf("cancel: %d, %w", status, err)
+				var a *rigtest.Answer
+				if a, cancelled = k.c.Send(ctx, "POST", "/v1/runs/"+t.runID+"/cancel", ""); cancelled == nil {
+					cancelled = a.Want(http.StatusAccepted, http.StatusConflict)
 				}
 			})
 		})
@@ -317,16 +298,13 @@ func (k *campaign) torn(ctx context.Context, thread string) (bad []string, err e
 
 // report checks what has become of all runs.
 func (k *campaign) report(ctx context.Context, hit map[string]int, settled time.Duration) {
-	for { // what was cancelled before it started is still taken in
+	rigtest.Until(k, "what was cancelled before it started is taken in", rigtest.Patience, func() bool {
 		counts, err := k.queue.Counts(ctx)
 		if err != nil {
 			k.Fatal(err)
 		}
-		if counts[mailbox.Queued]+counts[mailbox.Claimed] == 0 {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return counts[mailbox.Queued]+counts[mailbox.Claimed] == 0
+	})
 	resets, cuts := 0, 0
 	for _, tr := range k.all {
 		if !k.neverStarted(ctx, tr) {
@@ -361,21 +339,8 @@ func (k *campaign) report(ctx context.Context, hit map[string]int, settled time.
 			}
 		}
 	}
-	w, effects := readWorld(k.T, k.p.job.Dir), 0
-	for key, n := range w.made {
-		if kind := w.kinds[key]; kind == "effect" || kind == "long" || kind == "ask" {
-			if effects++; n > 1 {
-				k.Errorf("the effect %s of %s was made %d times", key, kind, n)
-			}
-		}
-	}
-	slices.Sort(k.takeovers)
-	at := func(q float64) time.Duration {
-		if len(k.takeovers) == 0 {
-			return 0
-		}
-		return k.takeovers[int(q*float64(len(k.takeovers)-1))].Round(time.Millisecond)
-	}
+	effects := made(k.T, k.p.job.Effects)
+	at := func(q float64) time.Duration { return rigtest.Quantile(k.takeovers, q).Round(time.Millisecond) }
 	kills := 0
 	for _, w := range windows {
 		kills += hit[w.point]
@@ -384,7 +349,7 @@ func (k *campaign) report(ctx context.Context, hit map[string]int, settled time.
 	k.Logf("%d inputs of runs that were cancelled before they started, and had killed processes, are in their dispatches alone", left)
 	k.Logf("%s: %d kills, %d runs followed to their end, streams broken %d times, %d resets, %d effects made once; "+
 		"%d runs were interrupted by a death and heard of again after %s (median), %s (p99), %s (most), with the start of the process; all over %s after the last start",
-		k.p.job.Store, kills, len(k.all), cuts, resets, effects, len(k.takeovers), at(.5), at(.99), at(1), settled.Round(time.Millisecond))
+		k.p.job.Store.Kind, kills, len(k.all), cuts, resets, effects, len(k.takeovers), at(.5), at(.99), at(1), settled.Round(time.Millisecond))
 	if len(k.all) < 8 || cuts == 0 || effects == 0 || len(k.takeovers) == 0 {
 		k.Errorf("too little happened to show anything: %d runs, %d cuts, %d effects", len(k.all), cuts, effects)
 	}
