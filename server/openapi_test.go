@@ -348,7 +348,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"POST /v1/webhooks/{webhook_id}/redeliver": func(g *rig, as []string) request {
 		id := g.webhook()
 		_, run := g.done(as...)
-		e, err := g.endpoints.Endpoint(g.t.Context(), "", id)
+		e, err := g.endpoints.Get(g.t.Context(), "", id)
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -1335,13 +1335,13 @@ func newBrokenRig(t *testing.T, err error, change ...func(*servertest.Config)) *
 	t.Helper()
 	var broken atomic.Bool
 	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: access.NewKeys(brokenProfile{memory.NewProfile(), err}),
-		conf: brokenConfig{memory.NewDB().Config(), &broken, err}, endpoints: brokenEndpoints{err}, judged: brokenJudgements{err: err}}
+		conf: brokenConfig{memory.NewDB().Config(), &broken, err}, endpoints: brokenRows[webhook.Endpoint]{err}, judged: brokenJudgements{err: err}}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
 	g.start(append([]func(*servertest.Config){func(c *servertest.Config) {
-		c.Figures.Replicas, c.Automation.Schedules = figures.NewReplicas(brokenProfile{memory.NewProfile(), err}), brokenSchedules{err}
-		c.Automation.Triggers.Store = brokenTriggers{err}
+		c.Figures.Replicas, c.Automation.Schedules = figures.NewReplicas(brokenProfile{memory.NewProfile(), err}), brokenSchedules{brokenRows[schedule.Schedule]{err}}
+		c.Automation.Triggers.Store = brokenTriggers{brokenRows[trigger.Trigger]{err}}
 	}}, change...)...)
 	broken.Store(true)
 	return g
@@ -1356,69 +1356,34 @@ func (b brokenJudgements) Judgements(context.Context, live.Query) ([]*live.Judge
 	return nil, b.err
 }
 
-type brokenSchedules struct{ err error }
+// brokenRows is a store of rows that fails.
+type brokenRows[T any] struct{ err error }
 
-func (b brokenSchedules) Schedule(context.Context, string, string) (*schedule.Schedule, error) {
-	return nil, b.err
-}
+func (b brokenRows[T]) Get(context.Context, string, string) (*T, error) { return nil, b.err }
 
-func (b brokenSchedules) Schedules(context.Context, string, string, int) ([]*schedule.Schedule, error) {
-	return nil, b.err
-}
+func (b brokenRows[T]) List(context.Context, string, string, int) ([]*T, error) { return nil, b.err }
 
-func (b brokenSchedules) Due(context.Context, int) ([]*schedule.Schedule, time.Time, error) {
+func (b brokenRows[T]) Due(context.Context, int) ([]*T, time.Time, error) {
 	return nil, time.Time{}, b.err
 }
 
-func (b brokenSchedules) Swap(context.Context, *schedule.Schedule, ...schedule.Firing) (bool, error) {
-	return false, b.err
+func (b brokenRows[T]) Swap(context.Context, *T) (bool, error) { return false, b.err }
+
+func (b brokenRows[T]) Drop(context.Context, string, string) (bool, error) { return false, b.err }
+
+type brokenSchedules struct {
+	brokenRows[schedule.Schedule]
 }
 
-func (b brokenSchedules) Drop(context.Context, string, string) (bool, error) { return false, b.err }
+func (b brokenSchedules) Record(context.Context, *schedule.Schedule, ...schedule.Firing) (bool, error) {
+	return false, b.err
+}
 
 func (b brokenSchedules) Firings(context.Context, string, string, int64, int) ([]schedule.Firing, error) {
 	return nil, b.err
 }
 
-type brokenEndpoints struct{ err error }
-
-func (b brokenEndpoints) Endpoint(context.Context, string, string) (*webhook.Endpoint, error) {
-	return nil, b.err
-}
-
-func (b brokenEndpoints) Endpoints(context.Context, string, string, int) ([]*webhook.Endpoint, error) {
-	return nil, b.err
-}
-
-func (b brokenEndpoints) Free(context.Context, int) ([]*webhook.Endpoint, time.Time, error) {
-	return nil, time.Time{}, b.err
-}
-
-func (b brokenEndpoints) SwapEndpoint(context.Context, *webhook.Endpoint) (bool, error) {
-	return false, b.err
-}
-
-func (b brokenEndpoints) DropEndpoint(context.Context, string, string) (bool, error) {
-	return false, b.err
-}
-
-type brokenTriggers struct{ err error }
-
-func (b brokenTriggers) Trigger(context.Context, string, string) (*trigger.Trigger, error) {
-	return nil, b.err
-}
-
-func (b brokenTriggers) Triggers(context.Context, string, string, int) ([]*trigger.Trigger, error) {
-	return nil, b.err
-}
-
-func (b brokenTriggers) SwapTrigger(context.Context, *trigger.Trigger) (bool, error) {
-	return false, b.err
-}
-
-func (b brokenTriggers) DropTrigger(context.Context, string, string) (bool, error) {
-	return false, b.err
-}
+type brokenTriggers struct{ brokenRows[trigger.Trigger] }
 
 func (b brokenTriggers) Log(context.Context, string, string, *trigger.Firing) error { return b.err }
 
@@ -1435,29 +1400,29 @@ const contested = "contested"
 
 type contestedSchedules struct{ schedule.Store }
 
-func (c contestedSchedules) Swap(ctx context.Context, s *schedule.Schedule, log ...schedule.Firing) (bool, error) {
+func (c contestedSchedules) Swap(ctx context.Context, s *schedule.Schedule) (bool, error) {
 	if s.ID == contested && s.Revision > 0 {
 		return false, nil
 	}
-	return c.Store.Swap(ctx, s, log...)
+	return c.Store.Swap(ctx, s)
 }
 
 type contestedEndpoints struct{ webhook.EndpointStore }
 
-func (c contestedEndpoints) SwapEndpoint(ctx context.Context, e *webhook.Endpoint) (bool, error) {
+func (c contestedEndpoints) Swap(ctx context.Context, e *webhook.Endpoint) (bool, error) {
 	if e.ID == contested && e.Revision > 0 {
 		return false, nil
 	}
-	return c.EndpointStore.SwapEndpoint(ctx, e)
+	return c.EndpointStore.Swap(ctx, e)
 }
 
 type contestedTriggers struct{ trigger.Store }
 
-func (c contestedTriggers) SwapTrigger(ctx context.Context, t *trigger.Trigger) (bool, error) {
+func (c contestedTriggers) Swap(ctx context.Context, t *trigger.Trigger) (bool, error) {
 	if t.ID == contested && t.Revision > 0 {
 		return false, nil
 	}
-	return c.Store.SwapTrigger(ctx, t)
+	return c.Store.Swap(ctx, t)
 }
 
 // TestOpenAPI_IsValid checks that the document conforms to the specification and that every schema in

@@ -392,11 +392,11 @@ type countedTriggers struct {
 	n  int
 }
 
-func (c *countedTriggers) Trigger(ctx context.Context, tenant, id string) (*trigger.Trigger, error) {
+func (c *countedTriggers) Get(ctx context.Context, tenant, id string) (*trigger.Trigger, error) {
 	c.mu.Lock()
 	c.n++
 	c.mu.Unlock()
-	return c.Store.Trigger(ctx, tenant, id)
+	return c.Store.Get(ctx, tenant, id)
 }
 
 func TestTriggers_RefusedRunsAreInTheLog(t *testing.T) {

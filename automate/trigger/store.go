@@ -1,15 +1,14 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate"
 )
 
 // Firing is an entry in the log of a trigger: a request and its outcome.
@@ -34,17 +33,9 @@ const (
 	Refused  Outcome = "refused" // the server refused the run, for example because its agent was deleted
 )
 
-// Store stores the triggers of all tenants and their logs. Implementations are safe for concurrent use; package
-// automate/trigger/triggertest tests them.
+// Store stores the triggers of all tenants and their logs. Package automate/trigger/triggertest tests implementations.
 type Store interface {
-	// Trigger returns a trigger, or an error that is awaken.ErrNotFound.
-	Trigger(ctx context.Context, tenant, id string) (*Trigger, error)
-	// Triggers returns at most limit triggers of a tenant with IDs greater than after, ordered by ID.
-	Triggers(ctx context.Context, tenant, after string, limit int) ([]*Trigger, error)
-	// SwapTrigger stores t under the next revision if the stored revision is t.Revision (0 if there is none), and reports whether it did.
-	SwapTrigger(ctx context.Context, t *Trigger) (bool, error)
-	// DropTrigger deletes a trigger and its log and reports whether the trigger existed.
-	DropTrigger(ctx context.Context, tenant, id string) (bool, error)
+	automate.Store[Trigger]
 
 	// Enter adds an entry for a run that is about to start, unless limit entries, counted over all processes, are at most a minute old by
 	// the clock of the store. It sets f.At and reports whether the limit allowed the entry. A limit of 0 means no limit. If the log already
@@ -71,99 +62,35 @@ func (p Place) Before(f *Firing) bool {
 // KeptFirings is the number of entries that a log keeps.
 const KeptFirings = 1000
 
+// Row returns the parts of the trigger that stores keep.
+func (t *Trigger) Row() automate.Row {
+	return automate.Row{Kind: "trigger", Tenant: &t.Tenant, ID: &t.ID, Revision: &t.Revision, Spec: &t.Spec, State: &t.State}
+}
+
 // Memory is a [Store] in memory.
 type Memory struct {
-	mu  sync.Mutex
-	all map[[2]string]*kept // tenant, id
+	automate.Memory[Trigger, *Trigger]
+	mu   sync.Mutex             // held while a log changes
+	logs map[[2]string][]Firing // by tenant and trigger, the oldest first
 }
 
-type kept struct {
-	data []byte   // a Trigger as JSON, so that no caller shares it
-	log  []Firing // the oldest first
-}
-
-func (k *kept) get() (*Trigger, error) {
-	t := new(Trigger)
-	return t, json.Unmarshal(k.data, t)
-}
-
-// Trigger implements [Store].
-func (m *Memory) Trigger(_ context.Context, tenant, id string) (*Trigger, error) {
+// Drop implements [Store].
+func (m *Memory) Drop(ctx context.Context, tenant, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.all[[2]string{tenant, id}]
-	if k == nil {
-		return nil, fmt.Errorf("trigger %q: %w", id, awaken.ErrNotFound)
-	}
-	return k.get()
-}
-
-// Triggers implements [Store].
-func (m *Memory) Triggers(_ context.Context, tenant, after string, limit int) (out []*Trigger, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key, k := range m.all {
-		if key[0] != tenant || key[1] <= after {
-			continue
-		}
-		t, err := k.get()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	slices.SortFunc(out, func(a, b *Trigger) int { return strings.Compare(a.ID, b.ID) })
-	return out[:min(limit, len(out))], nil
-}
-
-// SwapTrigger implements [Store].
-func (m *Memory) SwapTrigger(_ context.Context, t *Trigger) (bool, error) {
-	next := *t
-	next.Revision++
-	data, err := json.Marshal(&next)
-	if err != nil {
-		return false, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := [2]string{t.Tenant, t.ID}
-	k := m.all[key]
-	if k == nil {
-		if t.Revision != 0 {
-			return false, nil
-		}
-		if m.all == nil {
-			m.all = map[[2]string]*kept{}
-		}
-		m.all[key] = &kept{data: data}
-		return true, nil
-	}
-	if old, err := k.get(); err != nil || old.Revision != t.Revision {
-		return false, err
-	}
-	k.data = data
-	return true, nil
-}
-
-// DropTrigger implements [Store].
-func (m *Memory) DropTrigger(_ context.Context, tenant, id string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, existed := m.all[[2]string{tenant, id}]
-	delete(m.all, [2]string{tenant, id})
-	return existed, nil
+	delete(m.logs, [2]string{tenant, id})
+	return m.Memory.Drop(ctx, tenant, id)
 }
 
 // Enter implements [Store].
-func (m *Memory) Enter(_ context.Context, tenant, id string, f *Firing, limit int) (bool, error) {
+func (m *Memory) Enter(ctx context.Context, tenant, id string, f *Firing, limit int) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.all[[2]string{tenant, id}]
-	if k == nil {
-		return false, fmt.Errorf("trigger %q: %w", id, awaken.ErrNotFound)
+	if _, err := m.Get(ctx, tenant, id); err != nil {
+		return false, err
 	}
 	now, recent := time.Now().UTC().Truncate(time.Millisecond), 0
-	for _, o := range k.log {
+	for _, o := range m.logs[[2]string{tenant, id}] {
 		if o.RunID == f.RunID {
 			*f = o
 			return true, nil
@@ -176,43 +103,40 @@ func (m *Memory) Enter(_ context.Context, tenant, id string, f *Firing, limit in
 		return false, nil
 	}
 	f.At = now
-	k.add(f)
+	m.add(tenant, id, f)
 	return true, nil
 }
 
 // Log implements [Store].
-func (m *Memory) Log(_ context.Context, tenant, id string, f *Firing) error {
+func (m *Memory) Log(ctx context.Context, tenant, id string, f *Firing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.all[[2]string{tenant, id}]; k != nil { // nil if it was deleted meanwhile
-		k.add(f)
+	if _, err := m.Get(ctx, tenant, id); err == nil { // it was not deleted meanwhile
+		m.add(tenant, id, f)
 	}
 	return nil
 }
 
-func (k *kept) add(f *Firing) {
-	k.log = slices.DeleteFunc(k.log, func(o Firing) bool { return o.RunID == f.RunID })
-	k.log = append(k.log, *f)
-	slices.SortFunc(k.log, func(a, b Firing) int {
-		if c := a.At.Compare(b.At); c != 0 {
-			return c
-		}
-		return strings.Compare(a.RunID, b.RunID)
-	})
-	if n := len(k.log) - KeptFirings; n > 0 {
-		k.log = slices.Clone(k.log[n:])
+// add requires mu.
+func (m *Memory) add(tenant, id string, f *Firing) {
+	if m.logs == nil {
+		m.logs = map[[2]string][]Firing{}
 	}
+	key := [2]string{tenant, id}
+	log := append(slices.DeleteFunc(m.logs[key], func(o Firing) bool { return o.RunID == f.RunID }), *f)
+	slices.SortFunc(log, func(a, b Firing) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.RunID, b.RunID))
+	})
+	m.logs[key] = slices.Clone(log[max(0, len(log)-KeptFirings):])
 }
 
 // Firings implements [Store].
 func (m *Memory) Firings(_ context.Context, tenant, id string, before Place, limit int) (out []Firing, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.all[[2]string{tenant, id}]; k != nil {
-		for _, f := range slices.Backward(k.log) {
-			if before.Before(&f) && len(out) < limit {
-				out = append(out, f)
-			}
+	for _, f := range slices.Backward(m.logs[[2]string{tenant, id}]) {
+		if before.Before(&f) && len(out) < limit {
+			out = append(out, f)
 		}
 	}
 	return out, nil

@@ -2,15 +2,12 @@ package webhook
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate"
 )
 
 // Endpoint is a tenant's subscription to its future runs. ID is unique among the endpoints of the tenant.
@@ -98,103 +95,15 @@ func (s *EndpointSpec) Selects(run *awaken.Run) bool {
 	return (s.Children || run.ParentRunID == "") && (len(s.Agents) == 0 || slices.Contains(s.Agents, cmp.Or(run.FirstAgentID, run.AgentID)))
 }
 
-// EndpointStore stores the endpoints of all tenants. Implementations are safe for concurrent use; package automate/webhook/webhooktest
-// tests them.
-type EndpointStore interface {
-	// Endpoint returns an endpoint, or an error that is awaken.ErrNotFound.
-	Endpoint(ctx context.Context, tenant, id string) (*Endpoint, error)
-	// Endpoints returns at most limit endpoints of a tenant with IDs greater than after, ordered by ID.
-	Endpoints(ctx context.Context, tenant, after string, limit int) ([]*Endpoint, error)
-	// Free returns at most limit endpoints, of all tenants, that a process may take and, if there are any, the store's time.
-	Free(ctx context.Context, limit int) ([]*Endpoint, time.Time, error)
-	// SwapEndpoint stores e under the next revision if the stored revision is e.Revision (0 if there is none), and reports whether it did.
-	SwapEndpoint(ctx context.Context, e *Endpoint) (bool, error)
-	// DropEndpoint deletes an endpoint and reports whether it existed.
-	DropEndpoint(ctx context.Context, tenant, id string) (bool, error)
+// EndpointStore stores the endpoints of all tenants. An endpoint is due when another process may take it.
+type EndpointStore interface{ automate.Agenda[Endpoint] }
+
+// Row returns the parts of the endpoint that stores keep.
+func (e *Endpoint) Row() automate.Row {
+	return automate.Row{Kind: "endpoint", Tenant: &e.Tenant, ID: &e.ID, Revision: &e.Revision, Due: &e.Due, Spec: &e.Spec, State: &e.State}
 }
 
 // MemoryEndpoints is an [EndpointStore] in memory.
 type MemoryEndpoints struct {
-	mu  sync.Mutex
-	all map[[2]string][]byte // tenant, id: an Endpoint as JSON, so that no caller shares it
-}
-
-// Endpoint implements [EndpointStore].
-func (m *MemoryEndpoints) Endpoint(_ context.Context, tenant, id string) (*Endpoint, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, err := m.get(tenant, id)
-	if e == nil && err == nil {
-		err = fmt.Errorf("endpoint %q: %w", id, awaken.ErrNotFound)
-	}
-	return e, err
-}
-
-func (m *MemoryEndpoints) get(tenant, id string) (*Endpoint, error) {
-	data, ok := m.all[[2]string{tenant, id}]
-	if !ok {
-		return nil, nil
-	}
-	e := new(Endpoint)
-	return e, json.Unmarshal(data, e)
-}
-
-// Endpoints implements [EndpointStore].
-func (m *MemoryEndpoints) Endpoints(_ context.Context, tenant, after string, limit int) ([]*Endpoint, error) {
-	return m.find(limit, func(e *Endpoint) bool { return e.Tenant == tenant && e.ID > after })
-}
-
-func (m *MemoryEndpoints) find(limit int, want func(*Endpoint) bool) (out []*Endpoint, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key := range m.all {
-		e, err := m.get(key[0], key[1])
-		if err != nil {
-			return nil, err
-		}
-		if want(e) {
-			out = append(out, e)
-		}
-	}
-	slices.SortFunc(out, func(a, b *Endpoint) int {
-		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Tenant, b.Tenant))
-	})
-	return out[:min(limit, len(out))], nil
-}
-
-// Free implements [EndpointStore].
-func (m *MemoryEndpoints) Free(_ context.Context, limit int) ([]*Endpoint, time.Time, error) {
-	now := time.Now()
-	out, err := m.find(limit, func(e *Endpoint) bool { return !e.Due.IsZero() && !e.Due.After(now) })
-	return out, now, err
-}
-
-// SwapEndpoint implements [EndpointStore].
-func (m *MemoryEndpoints) SwapEndpoint(_ context.Context, e *Endpoint) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	old, err := m.get(e.Tenant, e.ID)
-	if err != nil || old == nil && e.Revision != 0 || old != nil && old.Revision != e.Revision {
-		return false, err
-	}
-	next := *e
-	next.Revision++
-	data, err := json.Marshal(next)
-	if err != nil {
-		return false, err
-	}
-	if m.all == nil {
-		m.all = map[[2]string][]byte{}
-	}
-	m.all[[2]string{e.Tenant, e.ID}] = data
-	return true, nil
-}
-
-// DropEndpoint implements [EndpointStore].
-func (m *MemoryEndpoints) DropEndpoint(_ context.Context, tenant, id string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, existed := m.all[[2]string{tenant, id}]
-	delete(m.all, [2]string{tenant, id})
-	return existed, nil
+	automate.Memory[Endpoint, *Endpoint]
 }

@@ -70,7 +70,7 @@ func markRestored(ctx context.Context, b *backend) (*awaken.Restoration, mailbox
 func forgoSchedules(ctx context.Context, store schedule.Store, tenant string) error {
 	const reason = "the database was restored; a run may have been started that is not in it"
 	for after := ""; ; {
-		page, err := store.Schedules(ctx, tenant, after, 100)
+		page, err := store.List(ctx, tenant, after, 100)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -80,7 +80,7 @@ func forgoSchedules(ctx context.Context, store schedule.Store, tenant string) er
 			if len(log) == 0 {
 				continue
 			}
-			if ok, err := store.Swap(ctx, s, log...); err != nil {
+			if ok, err := store.Record(ctx, s, log...); err != nil {
 				return err
 			} else if !ok {
 				return fmt.Errorf("schedule %q was changed meanwhile: %w", s.ID, awaken.ErrConflict)

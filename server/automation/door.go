@@ -131,7 +131,7 @@ func (h *triggers) visited(req *server.Request) (t *trigger.Trigger, secrets []s
 	if !protocol.ValidID(link.Tenant) && link.Tenant != "" {
 		return wrong()
 	}
-	t, err = h.store.Trigger(req.Context(), link.Tenant, link.ID)
+	t, err = h.store.Get(req.Context(), link.Tenant, link.ID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return wrong()
 	}

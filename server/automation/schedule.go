@@ -164,7 +164,7 @@ func (h *schedules) list(req *server.Request) error {
 		return err
 	}
 	limit := req.Number("limit", 50, 1, 200)
-	found, err := h.store.Schedules(req.Context(), req.Tenant().Name(), from.At, limit+1)
+	found, err := h.store.List(req.Context(), req.Tenant().Name(), from.At, limit+1)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (h *schedules) create(req *server.Request, body *newSchedule) error {
 	if err := h.arm(req, s); err != nil {
 		return err
 	}
-	if found, err := h.store.Schedules(req.Context(), s.Tenant, "", maxSchedules); err != nil {
+	if found, err := h.store.List(req.Context(), s.Tenant, "", maxSchedules); err != nil {
 		return err
 	} else if len(found) == maxSchedules {
 		return server.Fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
@@ -235,7 +235,7 @@ func (h *schedules) changed(req *server.Request, action string, status int, s *s
 
 // of returns the schedule of a request.
 func (h *schedules) of(req *server.Request) (*schedule.Schedule, error) {
-	s, err := h.store.Schedule(req.Context(), req.Tenant().Name(), req.Path("schedule_id"))
+	s, err := h.store.Get(req.Context(), req.Tenant().Name(), req.Path("schedule_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		err = protocol.NotFound("schedule", req.Path("schedule_id"))
 	}

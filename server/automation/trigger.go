@@ -110,7 +110,7 @@ func (h *triggers) list(req *server.Request) error {
 		return err
 	}
 	limit := req.Number("limit", 50, 1, 200)
-	found, err := h.store.Triggers(req.Context(), req.Tenant().Name(), from.At, limit+1)
+	found, err := h.store.List(req.Context(), req.Tenant().Name(), from.At, limit+1)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (h *triggers) create(req *server.Request, body *newTrigger) error {
 	if err := h.check(req, &t.Spec); err != nil {
 		return err
 	}
-	if found, err := h.store.Triggers(req.Context(), t.Tenant, "", maxTriggers); err != nil {
+	if found, err := h.store.List(req.Context(), t.Tenant, "", maxTriggers); err != nil {
 		return err
 	} else if len(found) == maxTriggers {
 		return server.Fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
@@ -150,7 +150,7 @@ func (h *triggers) create(req *server.Request, body *newTrigger) error {
 	if err != nil {
 		return err
 	}
-	if made, err := h.store.SwapTrigger(req.Context(), t); err != nil {
+	if made, err := h.store.Swap(req.Context(), t); err != nil {
 		return err
 	} else if !made {
 		return server.Fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
@@ -237,7 +237,7 @@ func (h *triggers) link(req *server.Request, l trigger.Link, secret string) stri
 
 // of returns the trigger of a request.
 func (h *triggers) of(req *server.Request) (*trigger.Trigger, error) {
-	t, err := h.store.Trigger(req.Context(), req.Tenant().Name(), req.Path("trigger_id"))
+	t, err := h.store.Get(req.Context(), req.Tenant().Name(), req.Path("trigger_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		err = protocol.NotFound("trigger", req.Path("trigger_id"))
 	}
@@ -262,7 +262,7 @@ func (h *triggers) change(req *server.Request, change func(t *trigger.Trigger) e
 		if err := change(t); err != nil {
 			return nil, err
 		}
-		if done, err := h.store.SwapTrigger(req.Context(), t); err != nil {
+		if done, err := h.store.Swap(req.Context(), t); err != nil {
 			return nil, err
 		} else if done {
 			t.Revision++
@@ -294,7 +294,7 @@ func (h *triggers) put(req *server.Request, body *putTrigger) error {
 
 func (h *triggers) delete(req *server.Request) error {
 	id := req.Path("trigger_id")
-	if existed, err := h.store.DropTrigger(req.Context(), req.Tenant().Name(), id); err != nil {
+	if existed, err := h.store.Drop(req.Context(), req.Tenant().Name(), id); err != nil {
 		return err
 	} else if !existed {
 		return protocol.NotFound("trigger", id)

@@ -90,7 +90,7 @@ func (h *webhooks) list(req *server.Request) error {
 		return err
 	}
 	limit := req.Number("limit", 50, 1, 200)
-	found, err := h.endpoints.Endpoints(req.Context(), req.Tenant().Name(), from.At, limit+1)
+	found, err := h.endpoints.List(req.Context(), req.Tenant().Name(), from.At, limit+1)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (h *webhooks) create(req *server.Request, body *newWebhook) error {
 	if err := h.check(&e.Spec); err != nil {
 		return err
 	}
-	if found, err := h.endpoints.Endpoints(req.Context(), e.Tenant, "", maxWebhooks); err != nil {
+	if found, err := h.endpoints.List(req.Context(), e.Tenant, "", maxWebhooks); err != nil {
 		return err
 	} else if len(found) == maxWebhooks {
 		return server.Fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
@@ -172,7 +172,7 @@ func (h *webhooks) missing(req *server.Request, err error) error {
 
 // of returns the webhook of a request.
 func (h *webhooks) of(req *server.Request) (*webhook.Endpoint, error) {
-	e, err := h.endpoints.Endpoint(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
+	e, err := h.endpoints.Get(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	return e, h.missing(req, err)
 }
 
@@ -205,7 +205,7 @@ func (h *webhooks) put(req *server.Request, body *putWebhook) error {
 }
 
 func (h *webhooks) delete(req *server.Request) error {
-	if existed, err := h.endpoints.DropEndpoint(req.Context(), req.Tenant().Name(), req.Path("webhook_id")); err != nil {
+	if existed, err := h.endpoints.Drop(req.Context(), req.Tenant().Name(), req.Path("webhook_id")); err != nil {
 		return err
 	} else if !existed {
 		return h.missing(req, awaken.ErrNotFound)

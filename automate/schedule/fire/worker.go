@@ -166,7 +166,7 @@ func (w *Worker) try(ctx context.Context, s *schedule.Schedule) (threadID string
 // swap stores a schedule. It reports false if another process has changed the schedule, or if storing failed: then the schedule is
 // unchanged and stays due.
 func (w *Worker) swap(ctx context.Context, s *schedule.Schedule, log ...schedule.Firing) bool {
-	done, err := w.cfg.Store.Swap(ctx, s, log...)
+	done, err := w.cfg.Store.Record(ctx, s, log...)
 	w.warn(ctx, s, "cannot store a schedule", err)
 	if done && err == nil {
 		s.Revision++
@@ -177,7 +177,7 @@ func (w *Worker) swap(ctx context.Context, s *schedule.Schedule, log ...schedule
 // Now starts a run of a schedule immediately, even if the schedule is paused or the previous run has not ended, and returns its log entry.
 // If a start is in progress, or the schedule is being changed, the error is awaken.ErrConflict.
 func (w *Worker) Now(ctx context.Context, tenant, id string) (*schedule.Firing, error) {
-	s, err := w.cfg.Store.Schedule(ctx, tenant, id)
+	s, err := w.cfg.Store.Get(ctx, tenant, id)
 	if err != nil {
 		return nil, err
 	}

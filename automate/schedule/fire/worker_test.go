@@ -165,7 +165,7 @@ func TestWorker_OneTime(t *testing.T) {
 		at := began.Add(90 * time.Second)
 		add(t, st, schedule.Spec{At: &at})
 		run(t, worker(t, st, runs), time.Hour)
-		s, err := st.Schedule(t.Context(), "t", "x")
+		s, err := st.Get(t.Context(), "t", "x")
 		if got := log(t, st, began); got != "1.5 started" || err != nil || !s.Ended() || !s.Due.IsZero() {
 			t.Errorf("log %q, %+v, %v", got, s, err)
 		}
@@ -180,7 +180,7 @@ func TestWorker_JitterDelaysEachTimeByTheSame(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		st, runs := new(schedule.Memory), new(world)
 		add(t, st, schedule.Spec{Cron: "0 * * * *", JitterSecs: 600})
-		s, err := st.Schedule(t.Context(), "t", "x")
+		s, err := st.Get(t.Context(), "t", "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestWorkers_EveryTimeHasOneEntryAndOneRun(t *testing.T) {
 			}
 		}
 		add(t, st, schedule.Spec{Cron: "* * * * *", TimeZone: "Europe/Berlin", Missed: schedule.CatchAll, Overlap: schedule.AllowOverlap})
-		first, err := st.Schedule(t.Context(), "t", "x")
+		first, err := st.Get(t.Context(), "t", "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestWorkers_EveryTimeHasOneEntryAndOneRun(t *testing.T) {
 		}
 		for {
 			time.Sleep(time.Minute)
-			if s, err := st.Schedule(t.Context(), "t", "x"); err != nil {
+			if s, err := st.Get(t.Context(), "t", "x"); err != nil {
 				t.Fatal(err)
 			} else if s.State.Logged >= want {
 				break
@@ -315,7 +315,7 @@ func TestWorkers_EveryTimeHasOneEntryAndOneRun(t *testing.T) {
 		if diff := cmp.Diff(expected, times); diff != "" {
 			t.Errorf("times (-want +got):\n%s", diff)
 		}
-		s, err := st.Schedule(t.Context(), "t", "x")
+		s, err := st.Get(t.Context(), "t", "x")
 		if p := s.State.Pending; err == nil && p != nil {
 			named[p.RunID] = true
 		}
@@ -335,9 +335,11 @@ type dying struct {
 	life context.Context
 }
 
-func (d dying) Swap(ctx context.Context, s *schedule.Schedule, log ...schedule.Firing) (bool, error) {
+func (d dying) Swap(ctx context.Context, s *schedule.Schedule) (bool, error) { return d.Record(ctx, s) }
+
+func (d dying) Record(ctx context.Context, s *schedule.Schedule, log ...schedule.Firing) (bool, error) {
 	if err := d.life.Err(); err != nil {
 		return false, err
 	}
-	return d.Store.Swap(ctx, s, log...)
+	return d.Store.Record(ctx, s, log...)
 }

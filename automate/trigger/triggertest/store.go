@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/automatetest"
 	"github.com/awaken-go/awaken/automate/trigger"
 )
 
@@ -22,9 +23,7 @@ func Test(t *testing.T, open func(t *testing.T) (s trigger.Store, join func() tr
 	one := func(test func(t *testing.T, s trigger.Store)) func(t *testing.T) {
 		return func(t *testing.T) { s, _ := open(t); test(t, s) }
 	}
-	t.Run("ATriggerIsWhatWasStored", one(keeps))
-	t.Run("PagesAreByIDAndTenant", one(pages))
-	t.Run("OfChangesOfOneRevisionOneIsMade", func(t *testing.T) { s, join := open(t); compares(t, s, join) })
+	automatetest.Kind[trigger.Trigger, *trigger.Trigger, trigger.Store]{Full: full(), Open: open}.Test(t)
 	t.Run("TheLogHasOneEntryForEachRun", one(logs))
 	t.Run("TheLogIsBounded", one(forgets))
 	t.Run("AMinuteHasSoManyEntriesAndNoMore", func(t *testing.T) { s, join := open(t); enters(t, s, join) })
@@ -37,9 +36,18 @@ func sample(tenant, id string) *trigger.Trigger {
 	return &trigger.Trigger{Tenant: tenant, ID: id, Spec: trigger.Spec{Run: json.RawMessage(`{"agent_id":"a"}`)}}
 }
 
+// full returns a trigger with all fields set.
+func full() trigger.Trigger {
+	return trigger.Trigger{
+		Spec: trigger.Spec{Description: "d\u2028", Run: json.RawMessage(`{"agent_id":"a"}`), ThreadFrom: "/a", RequireSignature: true, TrustPayload: true,
+			PerMinute: 7, MaxBytes: 8, Paused: true},
+		State: trigger.State{Secret: []byte{0, 1, 255}, Former: []byte("x"), FormerUntil: at},
+	}
+}
+
 func swap(t *testing.T, s trigger.Store, x *trigger.Trigger) {
 	t.Helper()
-	if ok, err := s.SwapTrigger(t.Context(), x); !ok || err != nil {
+	if ok, err := s.Swap(t.Context(), x); !ok || err != nil {
 		t.Fatalf("trigger %s is stored: %t, %v", x.ID, ok, err)
 	}
 	x.Revision++
@@ -61,77 +69,12 @@ func firings(t *testing.T, s trigger.Store, id string, before trigger.Place, lim
 	return out
 }
 
-func keeps(t *testing.T, s trigger.Store) {
-	x := sample("t", "x \x00 ü")
-	x.Spec = trigger.Spec{Description: "d\u2028", Run: json.RawMessage(`{"agent_id":"a"}`), ThreadFrom: "/a", RequireSignature: true, TrustPayload: true, PerMinute: 7, MaxBytes: 8, Paused: true}
-	x.State = trigger.State{Secret: []byte{0, 1, 255}, Former: []byte("x"), FormerUntil: at}
-	swap(t, s, x)
-	x.Spec.PerMinute = 9
-	swap(t, s, x)
-	got, err := s.Trigger(t.Context(), "t", x.ID)
-	if diff := cmp.Diff(x, got); diff != "" || err != nil {
-		t.Errorf("%v; stored (-want +got):\n%s", err, diff)
-	}
-	if _, err := s.Trigger(t.Context(), "u", x.ID); !errors.Is(err, awaken.ErrNotFound) {
-		t.Errorf("another tenant's trigger: %v", err)
-	}
-}
-
-func pages(t *testing.T, s trigger.Store) {
-	for _, id := range []string{"c", "a", "b"} {
-		swap(t, s, sample("t", id))
-	}
-	swap(t, s, sample("u", "b"))
-	got := ""
-	for after := ""; ; {
-		page, err := s.Triggers(t.Context(), "t", after, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, x := range page {
-			got, after = got+x.ID, x.ID
-		}
-		got += " "
-	}
-	if got != "ab c " {
-		t.Errorf("pages %q", got)
-	}
-}
-
 // processes returns a store as several processes have it.
 func processes(s trigger.Store, join func() trigger.Store) []trigger.Store {
 	if join == nil {
 		return []trigger.Store{s, s}
 	}
 	return []trigger.Store{s, s, join()}
-}
-
-func compares(t *testing.T, s trigger.Store, join func() trigger.Store) {
-	stores := processes(s, join)
-	for revision := range int64(3) {
-		var wg sync.WaitGroup
-		var made atomic.Int64
-		for i := range 6 {
-			wg.Go(func() {
-				x := sample("t", "x")
-				x.Revision, x.Spec.PerMinute = revision, i+1
-				ok, err := stores[i%len(stores)].SwapTrigger(t.Context(), x)
-				if err != nil {
-					t.Error(err)
-				}
-				if ok {
-					made.Add(1)
-				}
-			})
-		}
-		wg.Wait()
-		if made.Load() != 1 {
-			t.Errorf("revision %d was changed %d times", revision, made.Load())
-		}
-	}
 }
 
 func logs(t *testing.T, s trigger.Store) {
@@ -220,7 +163,7 @@ func drops(t *testing.T, s trigger.Store) {
 	swap(t, s, sample("t", "x"))
 	log(t, s, "x", trigger.Firing{At: at, RunID: "a", Outcome: trigger.Started})
 	for _, want := range []bool{true, false} {
-		if ok, err := s.DropTrigger(t.Context(), "t", "x"); ok != want || err != nil {
+		if ok, err := s.Drop(t.Context(), "t", "x"); ok != want || err != nil {
 			t.Errorf("drop: %t, %v; want %t", ok, err, want)
 		}
 	}

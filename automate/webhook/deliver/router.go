@@ -104,7 +104,7 @@ func (r *Router) Add(ctx context.Context, e *webhook.Endpoint) (awaken.Secret, e
 	}
 	e.Revision = 0
 	rouse(e)
-	switch made, err := r.cfg.Endpoints.SwapEndpoint(ctx, e); {
+	switch made, err := r.cfg.Endpoints.Swap(ctx, e); {
 	case err != nil:
 		return awaken.Secret{}, err
 	case !made:
@@ -130,7 +130,7 @@ func (r *Router) newSecret(e *webhook.Endpoint) (awaken.Secret, error) {
 // receives the events of runs that change from now on.
 func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *webhook.Endpoint) error) (*webhook.Endpoint, error) {
 	for range 20 {
-		e, err := r.cfg.Endpoints.Endpoint(ctx, tenant, id)
+		e, err := r.cfg.Endpoints.Get(ctx, tenant, id)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *w
 		e.State.Edits++
 		e.State.Holder = "" // the selection may have changed
 		rouse(e)
-		if done, err := r.cfg.Endpoints.SwapEndpoint(ctx, e); err != nil {
+		if done, err := r.cfg.Endpoints.Swap(ctx, e); err != nil {
 			return nil, err
 		} else if done {
 			e.Revision++
@@ -180,7 +180,7 @@ func (r *Router) Rotate(ctx context.Context, tenant, id string) (secret awaken.S
 
 // Target implements [Endpoints].
 func (r *Router) Target(ctx context.Context, h *webhook.Hook) (*webhook.Target, error) {
-	e, err := r.cfg.Endpoints.Endpoint(ctx, h.Tenant, h.Endpoint)
+	e, err := r.cfg.Endpoints.Get(ctx, h.Tenant, h.Endpoint)
 	switch {
 	case err != nil:
 		return nil, err
@@ -229,7 +229,7 @@ func (r *Router) Work(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	r.loop.Work(ctx, func(ctx context.Context) (more bool) {
-		free, now, err := r.cfg.Endpoints.Free(ctx, freeAtOnce)
+		free, now, err := r.cfg.Endpoints.Due(ctx, freeAtOnce)
 		r.warn(ctx, "cannot look for endpoints", err)
 		clock := due.ClockAt(now)
 		for _, e := range free {
@@ -263,7 +263,7 @@ type follower struct {
 func (f *follower) keep(ctx context.Context) bool {
 	f.kept = time.Now()
 	f.e.Due = f.clock.Now().Add(f.r.cfg.Lease)
-	done, err := f.r.cfg.Endpoints.SwapEndpoint(ctx, f.e)
+	done, err := f.r.cfg.Endpoints.Swap(ctx, f.e)
 	f.r.warn(ctx, "cannot store an endpoint", err)
 	if done && err == nil {
 		f.e.Revision++
@@ -278,7 +278,7 @@ func (f *follower) follow(ctx context.Context) {
 			last := context.WithoutCancel(ctx)
 			f.e.State.Holder = ""
 			rouse(f.e)
-			_, _ = f.r.cfg.Endpoints.SwapEndpoint(last, f.e) // otherwise the lease ends
+			_, _ = f.r.cfg.Endpoints.Swap(last, f.e) // otherwise the lease ends
 		}
 	}()
 	reader, err := f.open(ctx)
@@ -343,7 +343,7 @@ func (f *follower) tell(ctx context.Context, c *changelog.Change) error {
 	}
 	h := &webhook.Hook{Tenant: f.e.Tenant, RunID: c.RunID, ID: HookID(f.e), State: webhook.State{Kind: RunKind, Endpoint: f.e.ID, Events: f.e.Spec.Events}}
 	if any {
-		if now, err := f.r.cfg.Endpoints.Endpoint(ctx, f.e.Tenant, f.e.ID); errors.Is(err, awaken.ErrNotFound) || err == nil && now.Revision != f.e.Revision {
+		if now, err := f.r.cfg.Endpoints.Get(ctx, f.e.Tenant, f.e.ID); errors.Is(err, awaken.ErrNotFound) || err == nil && now.Revision != f.e.Revision {
 			return errChanged
 		} else if err != nil {
 			return err
@@ -369,7 +369,7 @@ type TestEvent struct {
 
 // Test sends a test message to an endpoint, without retries, and returns the attempt.
 func (r *Router) Test(ctx context.Context, tenant, id string) (*webhook.Attempt, error) {
-	e, err := r.cfg.Endpoints.Endpoint(ctx, tenant, id)
+	e, err := r.cfg.Endpoints.Get(ctx, tenant, id)
 	if err != nil {
 		return nil, err
 	}

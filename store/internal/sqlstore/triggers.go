@@ -12,45 +12,17 @@ import (
 )
 
 // Triggers implements [trigger.Store] for all tenants.
-type Triggers struct{ agenda }
+type Triggers struct {
+	rows[trigger.Trigger, *trigger.Trigger]
+}
 
 var _ trigger.Store = (*Triggers)(nil)
 
 // NewTriggers returns the triggers of a database.
-func NewTriggers(db DB) *Triggers { return &Triggers{agenda{db, "triggers", "trigger"}} }
-
-func decodeTrigger(it *item) (*trigger.Trigger, error) {
-	t := &trigger.Trigger{Tenant: it.tenant, ID: it.id, Revision: it.revision}
-	return t, it.decode(&t.Spec, &t.State)
-}
-
-// Trigger returns a trigger.
-func (s *Triggers) Trigger(ctx context.Context, tenant, id string) (*trigger.Trigger, error) {
-	it, err := s.get(ctx, tenant, id)
-	if err != nil {
-		return nil, err
-	}
-	return decodeTrigger(it)
-}
-
-// Triggers returns a page of the triggers of a tenant.
-func (s *Triggers) Triggers(ctx context.Context, tenant, after string, limit int) ([]*trigger.Trigger, error) {
-	items, err := s.page(ctx, tenant, after, limit)
-	return decoded(items, err, decodeTrigger)
-}
-
-// SwapTrigger stores a trigger if its revision is still the stored one.
-func (s *Triggers) SwapTrigger(ctx context.Context, t *trigger.Trigger) (bool, error) {
-	it, err := s.encode(item{tenant: t.Tenant, id: t.ID, revision: t.Revision}, &t.Spec, &t.State)
-	if err != nil {
-		return false, err
-	}
-	return s.swap(ctx, it)
-}
-
-// DropTrigger removes a trigger and its log.
-func (s *Triggers) DropTrigger(ctx context.Context, tenant, id string) (bool, error) {
-	return s.drop(ctx, tenant, id, `DELETE FROM {p}_fired WHERE tenant = ? AND id = ?`)
+func NewTriggers(db DB) *Triggers {
+	s := new(Triggers)
+	s.db, s.table, s.noun, s.log = db, "triggers", "trigger", "fired"
+	return s
 }
 
 // pruneEvery is how many entries of a log are added between two times that old ones are removed, about.

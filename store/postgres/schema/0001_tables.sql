@@ -486,10 +486,10 @@ CREATE INDEX {p}_schedules_due ON {p}_schedules (due) WHERE due IS NOT NULL;
 
 CREATE TABLE {p}_firings (
 	tenant   text   NOT NULL,
-	schedule text   NOT NULL,
+	id       text   NOT NULL, -- of the schedule
 	number   bigint NOT NULL,
 	data     text   NOT NULL, -- JSON
-	PRIMARY KEY (tenant, schedule, number)
+	PRIMARY KEY (tenant, id, number)
 );
 
 -- Endpoints of webhooks: the receivers of events of a tenant's runs.

@@ -448,10 +448,10 @@ CREATE INDEX {p}_schedules_due ON {p}_schedules (due) WHERE due IS NOT NULL;
 
 CREATE TABLE {p}_firings (
 	tenant   TEXT    NOT NULL,
-	schedule TEXT    NOT NULL,
+	id       TEXT    NOT NULL, -- of the schedule
 	number   INTEGER NOT NULL,
 	data     TEXT    NOT NULL, -- JSON
-	PRIMARY KEY (tenant, schedule, number)
+	PRIMARY KEY (tenant, id, number)
 ) WITHOUT ROWID;
 
 -- Endpoints of webhooks: the receivers of events of a tenant's runs.
