@@ -45,7 +45,7 @@ export async function serve(options) {
     async stop() {
       server.kill();
       await gone;
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
@@ -85,6 +85,8 @@ export async function visit(browser, url, options = {}) {
     if (!res.ok()) throw new Error(`signing in: ${res.status()} ${await res.text()}`);
   }
   const page = await context.newPage();
+  const slower = Number(process.env.AWAKEN_SLOWER ?? 1); // how many times slower the browser's processor is to seem
+  if (slower > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: slower });
   const bad = [];
   const record = (text) => allow.some((a) => a.test(text)) || bad.push(text);
   page.on("console", (m) => (m.type() === "error" || m.type() === "warning") && record(`${m.type()}: ${m.text()}`));

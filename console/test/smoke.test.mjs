@@ -60,7 +60,7 @@ async function late(page, address) {
 test("the console opens at /, and a key signs in and out", async (t) => {
   const page = await open(t, "/", { key: undefined });
   await page.getByRole("heading", { name: "Overview" }).waitFor();
-  const painted = Math.round(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+  const painted = Math.round(await page.evaluate(() => new Promise((resolve) => new PerformanceObserver((list) => list.getEntriesByName("first-contentful-paint").forEach((e) => resolve(e.startTime))).observe({ type: "paint", buffered: true }))));
   t.diagnostic(`first paint after ${painted} ms`);
   if (process.env.AWAKEN_QUIET === "1") assert.ok(painted < 1000, `first paint after ${painted} ms`);
   await page.getByRole("link", { name: "Sign in" }).click();
