@@ -58,7 +58,7 @@ test("T-2: edited arguments are approved at 390 px, by keyboard alone, with name
   assert.deepEqual([items[0].action, items[0].arguments, items[0].reason, items[0].actor.label], ["resume", { path: "/tmp/y" }, "the other one", "Ann"]);
   await second.getByRole("button", { name: "Approve" }).focus();
   await second.keyboard.press("Enter");
-  await second.getByText("Ann was faster").waitFor();
+  await second.getByText("Ann already decided").waitFor();
 });
 
 test("T-4: yesterday's dearest run in three clicks", async (t) => {

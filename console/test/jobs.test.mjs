@@ -40,7 +40,7 @@ test("a call is refused by keyboard, and the second approver sees who was faster
   const [made] = await decisions(asked.run_id);
   assert.equal(made.action, "cancel");
   await second.getByRole("button", { name: "Approve" }).click();
-  await second.getByText("was faster: Refused.").waitFor();
+  await second.getByText("already decided: Refused.").waitFor();
 });
 
 test("the page of a run follows it", async (t) => {

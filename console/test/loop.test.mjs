@@ -85,6 +85,7 @@ test("a bad answer is found in traces, forked and fixed, kept as a case, evaluat
   await gates.getByRole("link", { name: "Open the evaluation" }).waitFor();
   await page.getByRole("button", { name: "Publish 1 draft" }).click();
   await page.getByRole("button", { name: "Publish now" }).click();
+  await page.getByRole("dialog").waitFor({ state: "hidden" }); // while it is open, everything below it is hidden
   await page.getByRole("region", { name: "Drafts", exact: true }).waitFor({ state: "hidden" });
   const good = await run(server.url, "clerk", "scenario:text");
   assert.match(JSON.stringify(await call("GET", `/v1/threads/${good.thread_id}/messages`)), /few pieces/);
