@@ -4,12 +4,13 @@
 //   npm install && npm start        then open http://127.0.0.1:3001
 //
 // AWAKEN_BIN is the server binary (default: go run ./cmd/awaken), AWAKEN_URL the address of a
-// running server to use instead, PORT the port of the page.
+// running server to use instead, PORT the port of the page. With AWAKEN_BUILT=1, the page is not built again.
 import { spawn } from "node:child_process";
 import { createReadStream, existsSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { fileURLToPath } from "node:url";
-import "./build.mjs";
+
+if (process.env.AWAKEN_BUILT !== "1") await import("./build.mjs");
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const port = Number(process.env.PORT ?? 3001);

@@ -58,7 +58,7 @@ class Seen {
 
 // Subscribes until the task is over: a stream may break off again while a server starts.
 async function follow(client: Client, seen: Seen) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 1800; tries++) {
     try {
       const task = await client.getTask({ id: seen.task.id, tenant: "", historyLength: undefined });
       if (task.status!.state !== TaskState.TASK_STATE_WORKING && task.status!.state !== TaskState.TASK_STATE_SUBMITTED) {
@@ -211,7 +211,7 @@ for (const binding of ["HTTP+JSON", "JSONRPC"]) {
         assert.deepEqual([shown.id, shown.taskId, shown.url, shown.token], ["told", task.id, push.url, ""]);
         await server.restart("SIGKILL"); // the receiver has accepted nothing
         accepts = true;
-        for (let i = 0; i < 900 && !got.at(-1)?.body.includes("COMPLETED"); i++) await new Promise((next) => setTimeout(next, 100));
+        for (let i = 0; i < 1800 && !got.at(-1)?.body.includes("COMPLETED"); i++) await new Promise((next) => setTimeout(next, 100));
         const states = got.map((m) => JSON.parse(m.body)).map((m) => m.statusUpdate?.status.state ?? `${m.artifactUpdate.artifact.artifactId}: ${m.artifactUpdate.artifact.parts[0].text}`);
         assert.deepEqual(states, ["TASK_STATE_WORKING", `response: ${textOf(task)}`, "TASK_STATE_COMPLETED"]);
         for (const { headers: h, body } of got) {

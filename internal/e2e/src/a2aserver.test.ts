@@ -28,7 +28,8 @@ class Clerk implements AgentExecutor {
     if (said.startsWith("ask")) status("TASK_STATE_INPUT_REQUIRED", "Which one?");
     else {
       piece("you ", false);
-      for (let i = 0; said.startsWith("wait") && i < 40 && !this.stop.has(taskId); i++) await sleep(100);
+      const wait = /^wait (\d+) s/.exec(said)?.[1] ?? 0;
+      for (const end = Date.now() + Number(wait) * 1000; Date.now() < end && !this.stop.has(taskId); ) await sleep(100);
       if (!this.stop.has(taskId)) {
         piece("said ", true);
         piece(said, true);
@@ -107,12 +108,12 @@ const heard = async (body: ReadableStream<Uint8Array>) => {
   assert.fail(`the stream ends: ${text}`);
 };
 const until = async <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
-  for (let i = 0; i < 600; i++) {
+  for (let i = 0; i < 1800; i++) {
     const found = await look();
     if (found) return found;
     await sleep(100);
   }
-  throw new Error(`a minute has passed before ${what}`);
+  throw new Error(`three minutes have passed before ${what}`);
 };
 
 before(async () => {
@@ -163,7 +164,7 @@ test("a delegate answers its caller", async () => {
 });
 
 test("a cancelled run cancels its task", async () => {
-  const { id, body } = await begin("clerk", "a2a-4", "wait for the cancel");
+  const { id, body } = await begin("clerk", "a2a-4", "wait 120 s for the cancel");
   await heard(body);
   await reply(await ask("POST", `/v1/runs/${id}/cancel`), 202);
   await until("the run is over", async () => (await reply(await ask("GET", `/v1/runs/${id}`))).status === "done");
@@ -176,7 +177,7 @@ for (const [what, die] of [
 ] as const) {
   test(`a run survives that ${what} dies and comes back`, async () => {
     const before = other.clerk.executed;
-    const { id, body } = await begin("clerk", `a2a-${what}`, `wait for ${what}`);
+    const { id, body } = await begin("clerk", `a2a-${what}`, `wait 4 s for ${what}`);
     await heard(body);
     await die();
     const r = await until("the run ends or asks", async () => {
@@ -184,7 +185,7 @@ for (const [what, die] of [
       return got.status === "waiting" || got.status === "done" ? got : undefined;
     });
     assert.equal(r.status, "done", JSON.stringify(r.waiting));
-    assert.equal(r.final_output, `you said wait for ${what}`, JSON.stringify(r));
+    assert.equal(r.final_output, `you said wait 4 s for ${what}`, JSON.stringify(r));
     assert.equal(other.clerk.executed, before + 1, "the message was sent again");
   });
 }

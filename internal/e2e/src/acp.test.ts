@@ -79,7 +79,7 @@ class Editor {
 
   async until(what: string, ok: () => boolean) {
     for (const began = Date.now(); !ok(); await new Promise((r) => setTimeout(r, 10))) {
-      if (Date.now() - began > 60_000) throw new Error(`never: ${what}\n${this.transcript()}\n${this.errors}`);
+      if (Date.now() - began > 180_000) throw new Error(`never: ${what}\n${this.transcript()}\n${this.errors}`);
     }
   }
 
@@ -114,7 +114,7 @@ const words: { word: string; choose?: string; want: RegExp; stop?: string; not?:
   { word: "scenario:slow", want: /tick0 .*tick19/ },
 ];
 
-describe("ACP", { timeout: 600_000 }, () => {
+describe("ACP", () => {
   for (const { word, choose, want, not } of words) {
     test(`${word} ${choose ?? ""}`, async () => {
       const plain = await new Editor().start();
@@ -171,8 +171,8 @@ describe("ACP", { timeout: 600_000 }, () => {
   test("a prompt is cancelled", async () => {
     const editor = await new Editor().start();
     const session = await editor.begin();
-    const answer = editor.prompt(session, "scenario:slow");
-    await editor.until("it speaks", () => /tick1/.test(editor.transcript()));
+    const answer = editor.prompt(session, "scenario:hang"); // it does not end by itself
+    await editor.until("it speaks", () => /tick2/.test(editor.transcript()));
     await editor.notify("session/cancel", { sessionId: session });
     assert.equal((await answer).stopReason, "cancelled");
     await editor.end();

@@ -1,13 +1,12 @@
 // The starter in examples/aisdk, in a real browser.
-import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { Starter } from "./starter.ts";
+import { becomes, Starter } from "./starter.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const starter = new Starter(join(here, "../../../examples/aisdk"), join(here, "screenshots"));
+const starter = new Starter(join(here, "../../../examples/aisdk"));
 
 before(() => starter.start());
 after(() => starter.close());
@@ -24,6 +23,7 @@ const say = async (page: Page, text: string) => {
 };
 const ready = (page: Page) => page.waitForSelector("#send");
 const answer = (page: Page) => page.locator("li.assistant").last();
+const items = (page: Page) => page.locator("li").count();
 const texts = (page: Page) => page.locator("li.assistant .text").allInnerTexts();
 const ticks = [...Array(20).keys()].map((i) => `tick${i}`).join(" ");
 const squeeze = (list: string[]) => list.join("").trim().replace(/\s+/g, " ");
@@ -38,7 +38,6 @@ test("text, tools, an approval, progress and state", async () => {
   await ready(page);
   await say(page, "scenario:approval");
   await page.locator("dialog").waitFor();
-  await starter.picture(page, "approval");
   await page.click(".approve");
   await answer(page).locator(".text").getByText("deleted").waitFor();
   await ready(page);
@@ -56,13 +55,12 @@ test("text, tools, an approval, progress and state", async () => {
   await say(page, "scenario:frontend-tool");
   await answer(page).locator(".text").getByText("timeZone").waitFor();
   await ready(page);
-  await starter.picture(page, "chat");
   // A reload shows the same conversation.
   const shown = await texts(page);
   await page.reload();
   await ready(page);
-  assert.deepEqual(await texts(page), shown);
-  assert.equal(await page.locator("li").count(), 14);
+  await becomes(() => texts(page), shown);
+  await becomes(() => items(page), 14);
   await page.close();
 });
 
@@ -72,12 +70,11 @@ test("a reload in the middle of an answer loses and doubles nothing", async () =
   await answer(page).getByText("tick3").waitFor();
   await page.reload();
   await answer(page).getByText("tick5").waitFor();
-  await starter.picture(page, "after-reload");
   await page.reload(); // and again
   await answer(page).getByText("tick19").waitFor();
   await ready(page);
-  assert.equal(squeeze(await texts(page)), ticks);
-  assert.equal(await page.locator("li").count(), 2);
+  await becomes(async () => squeeze(await texts(page)), ticks);
+  await becomes(() => items(page), 2);
   await page.close();
 });
 
@@ -88,7 +85,7 @@ test("a reload while an approval waits", async () => {
   await page.reload();
   await page.click(".approve");
   await answer(page).locator(".text").getByText("deleted").waitFor();
-  assert.equal(await page.locator("li").count(), 2);
+  await becomes(() => items(page), 2);
   await page.close();
 });
 
@@ -98,11 +95,11 @@ test("stop", async () => {
   await answer(page).getByText("tick2").waitFor();
   await page.click("#stop");
   await ready(page);
+  await becomes(async () => squeeze(await texts(page)), "tick0 tick1 tick2");
   const shown = await texts(page);
-  assert.equal(squeeze(shown), "tick0 tick1 tick2");
   await page.reload();
   await ready(page);
-  assert.deepEqual(await texts(page), shown);
+  await becomes(() => texts(page), shown);
   await page.close();
 });
 
@@ -114,7 +111,7 @@ test("the server restarts in the middle of an answer", async () => {
   await answer(page).locator('.tool[data-state="output-available"]').waitFor();
   await answer(page).locator(".text").waitFor();
   await ready(page);
-  assert.equal(await page.locator("li").count(), 2);
-  assert.equal(await page.locator(".tool").count(), 1);
+  await becomes(() => items(page), 2);
+  await becomes(() => page.locator(".tool").count(), 1);
   await page.close();
 });

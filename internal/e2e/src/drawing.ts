@@ -1,10 +1,11 @@
 // What both starters show of generated interfaces: drawn by the real renderers, with actions that reach the agent.
-import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
+import { becomes } from "./starter.ts";
 
 /** What differs between the starters. */
 export interface Starting {
+  runs: string; // the end of the address that starts runs
   open(agent: string): Promise<Page>;
   reload(page: Page): Promise<void>;
   ready(page: Page): Promise<unknown>; // the run is over
@@ -15,8 +16,11 @@ const surface = (page: Page, id: string) => page.locator(`.surface[data-surface=
 
 /** Declares the tests of a starter. */
 export function drawing(s: Starting) {
+  // A page is ready before its request, and when it has read the response to its end.
   const ask = async (page: Page, sample: string) => {
+    const response = page.waitForResponse((r) => r.request().method() === "POST" && new URL(r.url()).pathname.endsWith(s.runs));
     await page.locator(".sample").getByText(sample, { exact: true }).click();
+    await (await response).finished();
     await s.ready(page);
   };
   const answered = (page: Page, text: string) => page.getByText(text).last().waitFor();
@@ -29,7 +33,7 @@ export function drawing(s: Starting) {
     const form = surface(page, "table");
     await form.getByText("Book a table").waitFor();
     const name = form.locator("input").first();
-    assert.equal(await name.inputValue(), "Ada"); // bound to the data model
+    await becomes(() => name.inputValue(), "Ada"); // bound to the data model
     await name.fill("Linus");
     await s.picture(page, "a2ui", form);
     await s.picture(page, "page");
@@ -50,7 +54,7 @@ export function drawing(s: Starting) {
     await s.reload(page);
     await surface(page, "table").getByText("Book a table").waitFor();
     await surface(page, "rating").getByText("How was it?").waitFor();
-    assert.equal(await page.locator(".surface").count(), 3);
+    await becomes(() => page.locator(".surface").count(), 3);
     await page.close();
   });
 
@@ -82,7 +86,7 @@ export function drawing(s: Starting) {
     await form.getByRole("button", { name: "Send" }).click();
     await answered(page, "You chose continue_conversation in order");
     await s.ready(page);
-    assert.match(await page.locator("body").innerText(), /"message":"Send the order".*Linus/s);
+    await page.locator("body").getByText(/"message":"Send the order".*Linus/s).last().waitFor();
     await page.close();
   });
 

@@ -147,7 +147,8 @@ for (const major of Object.keys(majors)) {
       const { id } = last(chat);
       await s.restart("SIGKILL");
       await done;
-      assert.equal(chat.status, "error", "half an answer is not taken for a whole one");
+      if (chat.status === "ready") await exact(s.url, chat, undisturbed); // only if the run had ended before the server did
+      else assert.equal(chat.status, "error", "half an answer is not taken for a whole one");
       await chat.resumeStream(); // waits until the run has an owner again
       assert.equal(last(chat).id, id, "the answer keeps its id");
       await exact(s.url, chat, undisturbed);

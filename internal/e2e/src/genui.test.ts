@@ -7,12 +7,13 @@ import { drawing } from "./drawing.ts";
 import { Starter } from "./starter.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const starter = new Starter(join(here, "../../../examples/aisdk"), process.env.AWAKEN_IMAGES ?? join(here, "screenshots"));
+const starter = new Starter(join(here, "../../../examples/aisdk"));
 
 before(() => starter.start());
 after(() => starter.close());
 
 drawing({
+  runs: "/v1/ai-sdk/chat",
   async open(agent) {
     const page = await starter.open(`${starter.url}/?agent=${agent}`);
     await page.waitForSelector("#send");

@@ -38,7 +38,7 @@ const listen = async (transport: string) => {
   const port = await freePort();
   const child = spawn(process.execPath, [bin("everything"), transport], { env: { ...process.env, PORT: String(port) }, stdio: ["ignore", "pipe", "pipe"] });
   addresses.push(child);
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 1200; i++) {
     if (await fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false)) return port;
     await new Promise((next) => setTimeout(next, 100));
   }
@@ -110,6 +110,6 @@ test("sequential-thinking", async () => {
 
 test("the servers come back with the program", async () => {
   await server.restart("SIGKILL");
-  for (let i = 0; i < 300 && (await ask("GET", "/v1/mcp-servers/everything/status")).tools.length === 0; i++) await new Promise((next) => setTimeout(next, 100));
+  for (let i = 0; i < 1200 && (await ask("GET", "/v1/mcp-servers/everything/status")).tools.length === 0; i++) await new Promise((next) => setTimeout(next, 100));
   await says("mcp__everything__echo", { message: "after the crash" }, /after the crash/);
 });

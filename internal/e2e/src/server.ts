@@ -1,5 +1,6 @@
 // The built server, as a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createBalancer, request } from "node:http";
 import { createServer } from "node:net";
@@ -14,12 +15,19 @@ const binary = process.env.AWAKEN_BIN;
 const replicas = Number(process.env.AWAKEN_REPLICAS ?? 1);
 const databases = (process.env.AWAKEN_DATABASES ?? "").split(" ").filter(Boolean);
 
+/**
+ * Returns a port that is free, above those that browsers refuse, and below those that systems give away: a server that is started again
+ * finds its port free.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, "127.0.0.1", done));
-  const { port } = probe.address() as { port: number };
-  await new Promise((done) => probe.close(done));
-  return port;
+  for (;;) {
+    const port = randomInt(11_000, 32_000);
+    const probe = createServer();
+    const free = await new Promise<boolean>((done) => probe.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)));
+    if (!free) continue;
+    await new Promise((done) => probe.close(done));
+    return port;
+  }
 }
 
 /** A load balancer that sends each request to the port that it is told. */
@@ -131,6 +139,7 @@ export class Server {
     await Promise.all(
       this.processes.map(async (child) => {
         child.removeAllListeners("exit");
+        if (child.exitCode !== null || child.signalCode !== null) return; // it has ended by itself
         const gone = new Promise((done) => child.once("exit", done));
         child.kill(signal);
         await gone;
@@ -146,6 +155,6 @@ export class Server {
   async close() {
     await this.end("SIGKILL");
     this.balancer?.close();
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 }); // processes that the server started may still write
   }
 }

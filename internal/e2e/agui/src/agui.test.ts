@@ -501,7 +501,7 @@ describe("a server that is killed", () => {
           const { done, value } = await reader.read();
           if (done) throw new Error("the stream ended");
           got += decoder.decode(value);
-          if (!cut && got.includes("tick5")) {
+          if (!cut && got.includes("tick1")) {
             cut = true;
             void own.end("SIGKILL");
           }
@@ -512,6 +512,7 @@ describe("a server that is killed", () => {
       // The client may be back before another process has taken over. In either case it starts over: it gets
       // what is left, and then what really happens.
       const rest = await take(await post(`${own.url}/v1/ag-ui/agent/scenario/run`, body, { headers: { "last-event-id": last } }));
+      if (got.includes("RUN_FINISHED")) return assert.equal(rest, ""); // only if the run had ended before the server did
       const events = rest.split("\n\n").filter((f) => f.includes("data: ")).map((f) => JSON.parse(f.slice(f.indexOf("data: ") + 6)));
       const at = types(events).indexOf("MESSAGES_SNAPSHOT");
       assert.ok(at >= 0, `no snapshot in ${types(events)}`);

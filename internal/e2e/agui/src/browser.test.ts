@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import type { Page } from "playwright-core";
-import { Starter } from "../../src/starter.ts";
+import { becomes, Starter } from "../../src/starter.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const starter = new Starter(join(here, "../../../../examples/agui"), join(here, "screenshots"));
+const starter = new Starter(join(here, "../../../../examples/agui"));
 
 before(() => starter.start());
 after(() => starter.close());
@@ -15,6 +16,8 @@ after(() => starter.close());
 async function open(at?: string): Promise<Page> {
   const page = await starter.open(at);
   await page.getByTestId("copilot-chat-textarea").waitFor();
+  await page.locator("#count:enabled").waitFor(); // until then, the page sends nothing
+  if (!at) await page.waitForLoadState("networkidle"); // the page reads its agents and its thread twice before it is at rest
   return page;
 }
 
@@ -41,7 +44,6 @@ test("text, tools, approvals, progress, state and the page's own tools", async (
   await page.locator('.tool[data-status="complete"]').getByText("temperature_c").waitFor();
   await say(page, "scenario:approval");
   await page.locator(".ask").getByText("Delete /tmp/x?").waitFor();
-  await starter.picture(page, "approval");
   await page.click(".approve");
   await answer(page, 'delete_file answered: {"path":"/tmp/x","status":"deleted"}');
   await say(page, "scenario:approval");
@@ -52,14 +54,13 @@ test("text, tools, approvals, progress, state and the page's own tools", async (
   await answer(page, 'delete_file answered: {"path":"/tmp/edited"');
   await say(page, "scenario:approvals");
   await page.locator(".ask").nth(1).scrollIntoViewIfNeeded();
-  await starter.picture(page, "approvals");
   await page.locator(".ask .approve").nth(0).click();
   await page.locator(".ask .deny").nth(1).click();
   await answer(page, /deleted.*the user said no|the user said no.*deleted/s);
   await say(page, 'RUN_TOOL progress_demo {"steps":20,"delay_ms":50}');
   await page.locator(".progress progress").waitFor();
   await page.locator(".progress").getByText("step 20 of 20").waitFor();
-  await starter.picture(page, "progress");
+  await ready(page);
   await page.click("#count"); // the page changes the state, and then the agent does
   await say(page, "scenario:state");
   await page.locator("#state").getByText('{"counter":12}').waitFor();
@@ -67,19 +68,20 @@ test("text, tools, approvals, progress, state and the page's own tools", async (
   await answer(page, "timeZone");
   await say(page, 'RUN_TOOL set_background_color {"color":"rgb(230, 240, 255)"}');
   await answer(page, "the background is rgb(230, 240, 255)");
-  assert.equal(await page.evaluate(() => document.body.style.background), "rgb(230, 240, 255)");
-  await starter.picture(page, "chat");
+  await becomes(() => page.evaluate(() => document.body.style.background), "rgb(230, 240, 255)");
   // A reload, and another tab, show the same conversation and the same state.
   await ready(page);
-  await answers(page).nth(18).waitFor(); // a slow page shows the last answer later than its run ends
-  const texts = await answers(page).allInnerTexts();
-  assert.equal(texts.length, 19);
+  const tab = await open(page.url());
+  // An answer is an empty element first, and shows its text later, also when its run is over.
+  const differing = async () => {
+    const [one, other] = [await answers(page).allInnerTexts(), await answers(tab).allInnerTexts()];
+    return one.length === 19 && one.every(Boolean) && isDeepStrictEqual(one, other) ? [] : [one, other];
+  };
+  await becomes(differing, []);
   await page.reload();
-  await page.waitForFunction(
-    (want) => JSON.stringify([...document.querySelectorAll<HTMLElement>('[data-testid="copilot-assistant-message"]')].map((e) => e.innerText)) === want,
-    JSON.stringify(texts),
-  );
-  await page.locator("#state").getByText('{"counter":12}').waitFor();
+  await becomes(differing, []);
+  for (const p of [page, tab]) await p.locator("#state").getByText('{"counter":12}').waitFor();
+  await tab.close();
   await page.close();
 });
 
@@ -89,28 +91,37 @@ test("a reload in the middle of an answer loses and doubles nothing", async () =
   await answer(page, /tick\d/);
   await page.reload();
   await answer(page, /tick5/);
-  await starter.picture(page, "after-reload");
   const tab = await open(page.url()); // and another tab
   await page.reload(); // and again
   for (const p of [page, tab]) {
     await answer(p, "tick19");
-    assert.equal(await shown(p), `scenario:slow ${ticks}`);
-    assert.equal(await answers(p).count(), 1);
+    await becomes(() => shown(p), `scenario:slow ${ticks}`);
+    await becomes(() => answers(p).count(), 1);
   }
   await tab.close();
   await page.close();
 });
 
 test("a reload in the middle of a tool, and its progress", async () => {
-  const page = await open();
-  await say(page, 'RUN_TOOL progress_demo {"steps":80,"delay_ms":200}');
-  await page.getByText(/step \d+ of 80/).waitFor();
-  await page.reload();
-  await page.getByText("step 80 of 80").waitFor();
-  await answer(page, 'progress_demo answered: {"steps":80}');
-  assert.equal(await page.locator(".tool").count(), 1);
-  assert.equal(await page.locator(".progress").count(), 1);
-  await page.close();
+  for (let delay = 100; ; delay *= 4) {
+    const page = await open();
+    await say(page, `RUN_TOOL progress_demo {"steps":40,"delay_ms":${delay}}`);
+    const progress = page.getByText(/step \d+ of 40/);
+    const done = answers(page).getByText('progress_demo answered: {"steps":40}').last();
+    await progress.or(done).first().waitFor();
+    await page.reload();
+    await progress.or(done).first().waitFor();
+    if (!(await progress.isVisible())) { // the tool was faster than the page
+      await page.close();
+      continue;
+    }
+    await page.getByText("step 40 of 40").waitFor();
+    await done.waitFor();
+    await becomes(() => page.locator(".tool").count(), 1);
+    await becomes(() => page.locator(".progress").count(), 1);
+    await page.close();
+    break;
+  }
 });
 
 test("a reload while approvals wait", async () => {
@@ -121,22 +132,22 @@ test("a reload while approvals wait", async () => {
   await page.locator(".ask .approve").nth(0).click();
   await page.locator(".ask .approve").nth(1).click();
   await answer(page, /delete_file answered.*delete_file answered/s); // not only the calls themselves
-  assert.equal(count(await shown(page), "delete_file answered"), 2);
-  assert.equal(await page.locator(".tool").count(), 2);
+  await becomes(async () => count(await shown(page), "delete_file answered"), 2);
+  await becomes(() => page.locator(".tool").count(), 2);
   await page.close();
 });
 
 test("stop", async () => {
   const page = await open();
-  await say(page, 'RUN_TOOL progress_demo {"steps":100,"delay_ms":200}');
+  await say(page, 'RUN_TOOL progress_demo {"steps":100,"delay_ms":2000}');
   await page.getByText(/step \d+ of 100/).waitFor();
   await page.getByTestId("copilot-send-button").click(); // it is the stop button now
   const thread = new URL(page.url()).searchParams.get("thread");
   // waitForFunction takes a promise for a true value: the wait is here.
   const latest = () => page.evaluate(async (t) => (await fetch(`/v1/threads/${t}/runs/latest`)).json(), thread);
   let run = await latest();
-  for (const end = Date.now() + 30_000; run.status !== "done"; run = await latest()) {
-    assert.ok(Date.now() < end, `the run is ${run.status} 30 s after it was stopped`);
+  for (const end = Date.now() + 120_000; run.status !== "done"; run = await latest()) {
+    assert.ok(Date.now() < end, `the run is ${run.status} two minutes after it was stopped`);
     await page.waitForTimeout(50);
   }
   assert.equal(run.termination_reason.type, "cancelled");

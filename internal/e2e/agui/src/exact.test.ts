@@ -46,7 +46,7 @@ describe("exact pages, the server stops", { concurrency: 3 }, () => {
       await p.core.connectAgent({ agent: p.agent }).catch((e: Error) => p.errors.push(e));
       const latest: any = await (await fetch(`${s.url}/v1/threads/${p.threadId}/runs/latest`)).json();
       if (p.errors.length === 0 && latest.status === "done") break;
-      assert.ok(tries < 100, `it does not end: ${p.errors}, ${JSON.stringify(latest)}`);
+      assert.ok(tries < 300, `it does not end: ${p.errors}, ${JSON.stringify(latest)}`);
       await sleep(500);
     }
     assert.deepEqual(shown(p.agent), await stored(s.url, p.threadId));

@@ -7,15 +7,18 @@ import { drawing } from "../../src/drawing.ts";
 import { Starter } from "../../src/starter.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const starter = new Starter(join(here, "../../../../examples/agui"), process.env.AWAKEN_IMAGES ?? join(here, "screenshots"));
+const starter = new Starter(join(here, "../../../../examples/agui"));
 
 before(() => starter.start());
 after(() => starter.close());
 
 drawing({
+  runs: "/run",
   async open(agent) {
     const page = await starter.open(`${starter.url}/?agent=${agent}`);
     await page.getByTestId("copilot-chat-textarea").waitFor();
+    await page.locator("#count:enabled").waitFor(); // until then, the page sends nothing
+    await page.waitForLoadState("networkidle"); // the page reads its agents and its thread twice before it is at rest
     return page;
   },
   reload: async (page) => void (await page.reload()),
@@ -28,6 +31,8 @@ test("CopilotKit's own renderer draws A2UI v0.9, is acted on, and changed by a l
   const input = page.getByTestId("copilot-chat-textarea");
   await input.waitFor();
   const ready = () => page.locator(".sample").and(page.locator(":enabled")).first().waitFor();
+  await ready();
+  await page.waitForLoadState("networkidle");
   await page.locator(".sample").getByText("a form, v0.9", { exact: true }).click();
   await ready();
   const drawn = page.locator("main").last();
