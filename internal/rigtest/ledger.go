@@ -7,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,27 +44,31 @@ func (l Ledger) Note(e Effect) error {
 	return AppendLine(string(l), string(data))
 }
 
-// Effects returns the effects that were made, in order, of those that are wanted: by all filters.
-func (l Ledger) Effects(tb testing.TB, wanted ...func(e Effect) bool) (out []Effect) {
-	tb.Helper()
+// Read returns the effects that were made, in order.
+func (l Ledger) Read() ([]Effect, error) {
 	lines, err := Lines(string(l))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Effect, len(lines))
+	for i, line := range lines {
+		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
+			return nil, fmt.Errorf("the note %q is torn: %w", line, err)
+		}
+	}
+	return out, nil
+}
+
+// Effects returns the effects that were made, in order, of those that are wanted: by all filters.
+func (l Ledger) Effects(tb testing.TB, wanted ...func(e Effect) bool) []Effect {
+	tb.Helper()
+	all, err := l.Read()
 	if err != nil {
 		tb.Fatal(err)
 	}
-next:
-	for _, line := range lines {
-		var e Effect
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			tb.Fatalf("the note %q is torn: %v", line, err)
-		}
-		for _, ok := range wanted {
-			if !ok(e) {
-				continue next
-			}
-		}
-		out = append(out, e)
-	}
-	return out
+	return slices.DeleteFunc(all, func(e Effect) bool {
+		return slices.ContainsFunc(wanted, func(ok func(Effect) bool) bool { return !ok(e) })
+	})
 }
 
 // OfRun wants the effects of a run.

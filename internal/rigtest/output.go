@@ -11,37 +11,41 @@ import (
 // maxOutput is how much of its output is kept of a process, which is enough to explain a failure.
 const maxOutput = 8 << 20
 
-// output is what a process has written.
-type output struct {
+// Output is what a process, or another writer, has written. The zero value is ready to use.
+type Output struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
-	more chan struct{} // closed with the next write
+	more chan struct{} // closed with the next write; nil if no reader waits for it
 }
 
-func newOutput() *output { return &output{more: make(chan struct{})} }
-
-// Write takes what a process writes.
-func (o *output) Write(p []byte) (int, error) {
+// Write takes what is written, and keeps what fits.
+func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.buf.Len() < maxOutput {
 		o.buf.Write(p)
 	}
-	close(o.more)
-	o.more = make(chan struct{})
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
 	return len(p), nil
 }
 
-func (o *output) String() string {
+// String returns what was written.
+func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()
 }
 
 // await waits until the output contains a text. It returns false if the process ends or the time is over before that.
-func (o *output) await(text string, ended, late <-chan struct{}) bool {
+func (o *Output) await(text string, ended, late <-chan struct{}) bool {
 	for {
 		o.mu.Lock()
+		if o.more == nil {
+			o.more = make(chan struct{})
+		}
 		found, more := strings.Contains(o.buf.String(), text), o.more
 		o.mu.Unlock()
 		if found {

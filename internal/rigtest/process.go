@@ -23,7 +23,7 @@ type Process struct {
 	tb      testing.TB
 	command func() *exec.Cmd
 	cmd     *exec.Cmd
-	out     *output
+	out     *Output
 	over    chan struct{} // closed once the process is gone
 }
 
@@ -54,12 +54,12 @@ func Job(job any, env ...string) func() *exec.Cmd {
 // Again starts the process that has ended again.
 func (p *Process) Again() {
 	p.tb.Helper()
-	p.cmd, p.out, p.over = p.command(), newOutput(), make(chan struct{})
+	p.cmd, p.out, p.over = p.command(), &Output{}, make(chan struct{})
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = p.out, p.out, 5*time.Second // processes of its own may have the output open
 	if err := p.cmd.Start(); err != nil {
 		p.tb.Fatal(err)
 	}
-	go func(cmd *exec.Cmd, out *output, over chan struct{}) {
+	go func(cmd *exec.Cmd, out *Output, over chan struct{}) {
 		defer close(over)
 		_ = cmd.Wait()
 		if strings.Contains(out.String(), "DATA RACE") {

@@ -1,15 +1,15 @@
 //go:build unix
 
-package livetest
+package ownertest
 
 import (
 	"flag"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -39,13 +39,11 @@ func (g *rig) poison(innocents int) {
 	}
 	deaths := 0
 	w := g.start()
-	defer func() { w.kill() }()
+	defer w.Kill()
 	g.until("all runs have ended", 5*time.Minute, func() bool {
-		select {
-		case <-w.over:
+		if w.Ended() {
 			deaths++
-			w = g.start()
-		default:
+			w.Again()
 		}
 		for i, id := range ids {
 			if !g.dispatch(id).Status.Terminal() {
@@ -82,22 +80,23 @@ func (g *rig) poison(innocents int) {
 // The runs of a process that was killed have another owner within five seconds.
 func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 	onStores(t, func(g *rig) {
-		workers := map[int]*worker{}
+		workers := map[int]*rigtest.Process{}
 		for range 2 {
 			w := g.start()
-			workers[w.pid] = w
+			workers[w.PID()] = w
 		}
 		var took []time.Duration
 		for range testenv.Times(2, 200) {
 			r := g.submit("hold")
-			of := func(m mark) bool { return m.Run == r.RunID }
-			g.until("the run has an owner", 30*time.Second, func() bool { return len(g.marks(of)) == 1 })
-			owner := g.marks(of)[0].PID
-			workers[owner].kill()
+			of := rigtest.OfRun(r.RunID)
+			g.until("the run has an owner", 30*time.Second, func() bool { return len(g.calls(of)) == 1 })
+			owner := g.calls(of)[0].PID
+			w := workers[owner]
+			w.Kill()
 			dead := time.Now()
 			delete(workers, owner)
-			g.until("the run has another owner", 30*time.Second, func() bool { return len(g.marks(of)) == 2 })
-			took = append(took, g.marks(of)[1].At.Sub(dead))
+			g.until("the run has another owner", 30*time.Second, func() bool { return len(g.calls(of)) == 2 })
+			took = append(took, g.calls(of)[1].At.Sub(dead))
 			if d := g.dispatch(r.DispatchID); d.Attempts != 0 || d.Crashes != 1 {
 				g.Errorf("the dispatch has %d attempts and %d crashes, want 0 and 1", d.Attempts, d.Crashes)
 			}
@@ -105,11 +104,12 @@ func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 				g.Fatal(err)
 			}
 			g.until("the run is cancelled", 30*time.Second, func() bool { return g.dispatch(r.DispatchID).Status.Terminal() })
-			w := g.start()
-			workers[w.pid] = w
+			w.Again()
+			workers[w.PID()] = w
 		}
-		g.Logf("%d kills: taken over after %s (median), %s (99th percentile), %s (most)", len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1))
-		if p99 := quantile(took, 0.99); p99 > 5*time.Second {
+		at := func(q float64) time.Duration { return rigtest.Quantile(took, q).Round(time.Millisecond) }
+		g.Logf("%d kills: taken over after %s (median), %s (99th percentile), %s (most)", len(took), at(0.5), at(0.99), at(1))
+		if p99 := at(0.99); p99 > 5*time.Second {
 			g.Errorf("the 99th percentile is %s, want at most 5s", p99)
 		}
 	})
@@ -123,16 +123,12 @@ func TestAStoppedProcessLeavesNoClaims(t *testing.T) {
 				g.submit("nap nap")
 			}
 			w := g.start()
-			g.until("it works", 30*time.Second, func() bool { return len(g.marks(func(m mark) bool { return m.PID == w.pid })) > 0 })
+			g.until("it works", 30*time.Second, func() bool { return len(g.calls(rigtest.ByProcess(w.PID()))) > 0 })
 			for range 20 { // claims are under way when it stops
 				g.submit("nap")
 			}
-			if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				g.Fatal(err)
-			}
-			<-w.over
-			if code := w.cmd.ProcessState.ExitCode(); code != 0 {
-				g.Errorf("the worker ended with status %d", code)
+			if err := w.Stop(); err != nil {
+				g.Error(err)
 			}
 			if n := g.claimed(); n != 0 {
 				g.Errorf("%d dispatches are claimed by a worker that has stopped", n)
@@ -151,32 +147,31 @@ func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
 		for _, point := range []string{"call.before", "intent.after", "result.taken", "commit.before"}[:testenv.Times(2, 4)] {
 			paused := g.start(func(j *job) { j.PauseAt = point })
 			r := g.submit(words("effect", 5))
-			of := func(m mark) bool { return m.Run == r.RunID }
+			of := rigtest.OfRun(r.RunID)
 			g.paused(paused) // before another worker starts, which might take the run first
 			other := g.start()
 			g.until("the run is done", time.Minute, func() bool { return g.dispatch(r.DispatchID).Status == mailbox.Acked })
-			marks, end := g.marks(of), g.end(r)
+			calls, end := g.calls(of), g.end(r)
 			g.resume(paused)
 			// It finds out and continues as a new process: it takes the next run.
-			other.kill()
+			other.Kill()
 			next := g.submit("effect")
 			g.until("the paused worker works again", 30*time.Second, func() bool { return g.dispatch(next.DispatchID).Status == mailbox.Acked })
-			for _, m := range g.marks(of)[len(marks):] {
+			for _, m := range g.calls(of)[len(calls):] {
 				g.Errorf("at %s: %+v was begun after the run had another owner", point, m)
 			}
 			if after := g.end(r); after != end {
 				g.Errorf("at %s: the log ended at %v when the run was done, and ends at %v", point, end, after)
 			}
-			keys := map[string]int{}
-			for _, m := range g.marks(of) {
-				if keys[m.Key]++; keys[m.Key] > 1 {
-					g.Errorf("at %s: call %s was made twice", point, m.Key)
+			for e, times := range rigtest.Counts(g.calls(of)) {
+				if times > 1 {
+					g.Errorf("at %s: call %s was made %d times", point, e.Key, times)
 				}
 			}
-			if !strings.Contains(paused.log(), "silent for too long") {
-				g.Errorf("at %s: the worker did not notice that it was paused:\n%s", point, paused.log())
+			if !strings.Contains(paused.Log(), "silent for too long") {
+				g.Errorf("at %s: the worker did not notice that it was paused:\n%s", point, paused.Log())
 			}
-			paused.kill()
+			paused.Kill()
 		}
 	})
 }
@@ -203,7 +198,7 @@ func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
 		}
 	}
 	onStores(t, func(g *rig) {
-		var workers []*worker
+		var workers []*rigtest.Process
 		for range processes {
 			workers = append(workers, g.start(func(j *job) { j.Busy = true }))
 		}
@@ -219,18 +214,16 @@ func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
 			}
 		}
 		for _, w := range workers {
-			select {
-			case <-w.over:
-				g.Errorf("worker %d has ended", w.pid)
-			default:
+			if w.Ended() {
+				g.Errorf("worker %d has ended", w.PID())
 			}
 			for _, bad := range []string{"silent for too long", "reclaimed dispatches", "cannot send a heartbeat"} {
-				if n := strings.Count(w.log(), bad); n > 0 {
-					g.Errorf("worker %d logged %q %d times", w.pid, bad, n)
+				if n := strings.Count(w.Log(), bad); n > 0 {
+					g.Errorf("worker %d logged %q %d times", w.PID(), bad, n)
 				}
 			}
 		}
-		g.Logf("%d processes, %s, %d calls", processes, length, len(g.marks(func(mark) bool { return true })))
+		g.Logf("%d processes, %s, %d calls", processes, length, len(g.calls()))
 	})
 }
 
@@ -240,17 +233,17 @@ func TestARunThatItsProcessHasAcceptedIsTakenOver(t *testing.T) {
 	onStores(t, func(g *rig) {
 		g.job.Liveness = time.Second
 		dead := g.start(func(j *job) { j.Submit, j.KillAt = "effect", "submit.accepted" })
-		<-dead.over
+		<-dead.Over()
 		d := g.own()
 		if d.Status != mailbox.Claimed || d.ClaimedBy == "" {
 			g.Fatalf("the dispatch is %s, claimed by %q", d.Status, d.ClaimedBy)
 		}
-		defer g.start().kill()
+		defer g.start().Kill()
 		g.until("the run has ended", 30*time.Second, func() bool { return g.own().Status == mailbox.Acked })
 		if d := g.own(); d.Attempts != 0 {
 			g.Errorf("%d attempts", d.Attempts)
 		}
-		if n := len(g.marks(func(m mark) bool { return true })); n != 1 {
+		if n := len(g.calls()); n != 1 {
 			g.Errorf("the tool was called %d times", n)
 		}
 	})
@@ -261,14 +254,14 @@ func TestAProcessThatPausesBeforeItBeginsARunDoesNotBeginIt(t *testing.T) {
 	onStores(t, func(g *rig) {
 		g.job.Liveness = time.Second
 		paused := g.start(func(j *job) { j.Submit, j.PauseAt = "effect nap nap nap nap", "submit.accepted" })
-		defer paused.kill()
+		defer paused.Kill()
 		g.paused(paused)
 		d := g.own()
 		if d.Status != mailbox.Claimed {
 			g.Fatalf("the dispatch is %s", d.Status)
 		}
 		first := d.ClaimedBy
-		defer g.start().kill()
+		defer g.start().Kill()
 		g.until("another process has it", 30*time.Second, func() bool {
 			d := g.own()
 			return d.Status == mailbox.Claimed && d.ClaimedBy != first
@@ -278,7 +271,7 @@ func TestAProcessThatPausesBeforeItBeginsARunDoesNotBeginIt(t *testing.T) {
 		if d := g.own(); d.Attempts != 0 || d.Crashes > 1 {
 			g.Errorf("%d attempts, %d crashes", d.Attempts, d.Crashes)
 		}
-		if n := len(g.marks(func(m mark) bool { return m.Tool == "effect" })); n != 1 {
+		if n := len(g.calls(rigtest.ByTool("effect"))); n != 1 {
 			g.Errorf("the tool was called %d times", n)
 		}
 	})

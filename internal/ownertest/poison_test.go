@@ -1,12 +1,13 @@
 //go:build unix
 
-package livetest
+package ownertest
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -16,7 +17,7 @@ import (
 func TestOnlyRunsThatKillTheirProcessAreGivenUp(t *testing.T) {
 	for _, attempts := range []int{3, 5} {
 		t.Run(fmt.Sprint(attempts, " attempts"), func(t *testing.T) {
-			g := newRig(t, "postgres", func(j *job) { j.Liveness, j.Attempts = time.Second, attempts })
+			g := newRig(t, rigtest.Postgres, func(j *job) { j.Liveness, j.Attempts = time.Second, attempts })
 			g.poisons(testenv.Times(2, 100), testenv.Times(40, 2000), 3)
 		})
 	}
@@ -37,18 +38,16 @@ func (g *rig) poisons(poisonous, innocent, replicas int) {
 		id := g.submit(text).DispatchID
 		bad[id], ids = poison, append(ids, id)
 	}
-	workers, deaths := make([]*worker, replicas), 0
+	workers, deaths := make([]*rigtest.Process, replicas), 0
 	for i := range workers {
 		workers[i] = g.start()
 	}
 	left, served := ids, time.Duration(0)
 	g.until("all runs have ended", 20*time.Minute, func() bool {
-		for i, w := range workers {
-			select {
-			case <-w.over:
+		for _, w := range workers {
+			if w.Ended() {
 				deaths++
-				workers[i] = g.start()
-			default:
+				w.Again()
 			}
 		}
 		for i, id := range left {
@@ -60,7 +59,7 @@ func (g *rig) poisons(poisonous, innocent, replicas int) {
 		return true
 	})
 	for _, w := range workers {
-		w.kill()
+		w.Kill()
 	}
 	given, most := 0, 0
 	for _, id := range ids {
