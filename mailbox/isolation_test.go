@@ -225,7 +225,7 @@ func (c *company) Operated(string, time.Duration, error)                    {}
 // attempts, and no other run is, even if processes are killed from outside as well.
 func TestWork_BlamesOnlyTheGuilty(t *testing.T) {
 	t.Parallel()
-	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Times(25, 400))); err != nil { // one takes up to a second
+	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Times(10, 400))); err != nil { // one takes up to a second
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -212,7 +212,7 @@ func TestWork_UnreadInputOfAFailedRunIsKept(t *testing.T) {
 		go func() { time.Sleep(time.Second); stop() }()
 		b := g.boxWith(rt, func(c *mailbox.Config) { c.Lease = time.Second })
 		stopB := work(b)
-		time.Sleep(24 * time.Hour)
+		time.Sleep(2 * time.Hour)
 		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Failed, "")
 		runs, err := tn.Store.ListRuns(t.Context(), awaken.RunQuery{ThreadID: "t"})
 		if len(runs) != 2 || err != nil {

@@ -10,6 +10,6 @@ import (
 
 func TestArchive(t *testing.T) {
 	archivetest.Test(t, func(t *testing.T) profile.Store {
-		return openAt(t, shared(), &postgres.Options{Prefix: tables(t)}).Profile("t")
+		return openTables(t, &postgres.Options{Prefix: tables(t)}).Profile("t")
 	})
 }

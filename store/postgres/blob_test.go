@@ -10,7 +10,7 @@ import (
 
 func TestBlobs(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T, now func() time.Time) blobtest.Backend {
-		db := openAt(t, shared(), &postgres.Options{Prefix: tables(t), Now: now})
+		db := openTables(t, &postgres.Options{Prefix: tables(t), Now: now})
 		return blobtest.Backend{Store: db.Store("a"), Other: db.Store("b"), Sweeper: db}
 	})
 }

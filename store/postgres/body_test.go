@@ -9,7 +9,7 @@ import (
 
 func TestBodies(t *testing.T) {
 	bodytest.Run(t, func(t *testing.T) (own, other bodytest.Store) {
-		db := openAt(t, shared(), &postgres.Options{Prefix: tables(t)})
+		db := openTables(t, &postgres.Options{Prefix: tables(t)})
 		return db.Store("a"), db.Store("b")
 	})
 }

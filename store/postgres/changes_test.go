@@ -21,7 +21,7 @@ import (
 func TestChanges(t *testing.T) {
 	changelogtest.Test(t, func(t *testing.T) changelogtest.Backend {
 		opts := &postgres.Options{Prefix: tables(t)}
-		db, other := openAt(t, shared(), opts), openAt(t, shared(), opts)
+		db, other := openTables(t, opts), openTables(t, opts)
 		return changelogtest.Backend{Changes: db.Changes(), Other: other.Changes(), Store: func(tenant string) awaken.Store { return db.Store(tenant) }, Queue: db, Config: db.Config()}
 	})
 }

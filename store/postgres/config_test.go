@@ -17,18 +17,18 @@ func TestConfig(t *testing.T) {
 	configtest.Test(t, func(t *testing.T) configtest.Backend {
 		var ahead atomic.Int64
 		opts := &postgres.Options{Prefix: tables(t), Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
-		db := openAt(t, shared(), opts)
+		db := openTables(t, opts)
 		return configtest.Backend{
-			Store: db.Config(), Other: openAt(t, shared(), opts).Config(),
+			Store: db.Config(), Other: openTables(t, opts).Config(),
 			Advance: func(d time.Duration) { ahead.Add(int64(d)) },
 			Runs:    func(tenant string) awaken.Store { return db.Store(tenant) },
 			Reopen: func(t *testing.T) config.Store {
 				db.Close()
-				db = openAt(t, shared(), opts)
+				db = openTables(t, opts)
 				return db.Config()
 			},
 			Crash: func(t *testing.T) config.Store { // the connections of the dead process are still open
-				db = openAt(t, shared(), opts)
+				db = openTables(t, opts)
 				return db.Config()
 			},
 		}

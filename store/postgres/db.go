@@ -122,16 +122,26 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		d.pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, classified(err))
 	}
+	return newDB(d, o), nil
+}
+
+func newDB(d *database, o Options) *DB {
 	a := newAnnouncer(d)
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger), horizon: &horizon{db: d}}, nil
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a,
+		logs: sqlstore.NewLogs(d, o.Logger), horizon: &horizon{db: d}}
 }
 
 // Close waits for operations in flight and closes all connections.
 func (db *DB) Close() {
+	db.stop()
+	db.database.pool.Close()
+}
+
+// stop waits for notifications in flight and closes everything but the pool.
+func (db *DB) stop() {
 	db.logs.Close()
 	db.announcer.close()
 	db.queue.pulse.close()
-	db.database.pool.Close()
 }
 
 // Place returns a name of the server and the database in it. It changes when the database is dumped

@@ -14,7 +14,7 @@ import (
 // Two processes that give up dispatches, and remove them, count together, and what they have counted outlives them.
 func TestDeadLettered_IsWhatAllProcessesCounted(t *testing.T) {
 	opts := &postgres.Options{Prefix: tables(t)}
-	dbs := []*postgres.DB{openAt(t, shared(), opts), openAt(t, shared(), opts)}
+	dbs := []*postgres.DB{openTables(t, opts), openTables(t, opts)}
 	const batches, batch = 40, 5
 	var wg sync.WaitGroup
 	for i, db := range dbs {
@@ -38,7 +38,7 @@ func TestDeadLettered_IsWhatAllProcessesCounted(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for _, db := range append(dbs, openAt(t, shared(), opts)) {
+	for _, db := range append(dbs, openTables(t, opts)) {
 		if n, err := db.DeadLettered(t.Context()); err != nil || n != 2*batches*batch {
 			t.Errorf("%d dead letters, %v; want %d", n, err, 2*batches*batch)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -33,6 +34,26 @@ func MigrateWith(ctx context.Context, pool *pgxpool.Pool, prefix string, further
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return migrate(ctx, pool, files, prefix)
+}
+
+// Rest is Close without closing the connections, for [DB.Again]. It reports whether they are open and not in use after a while.
+func (db *DB) Rest() bool {
+	db.stop()
+	for deadline := time.Now().Add(10 * time.Second); db.database.pool.Stat().AcquiredConns() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return db.database.pool.Ping(context.Background()) == nil
+}
+
+// Again returns a DB that uses the connections of one that rests, with a clock.
+func (db *DB) Again(now func() time.Time) *DB {
+	o := Options{Now: now}
+	o.setDefaults()
+	d := &database{pool: db.database.pool, prefix: db.database.prefix, timeout: o.CommitTimeout, ping: o.Ping, now: o.Now, translate: db.database.translate}
+	db.database.texts.Range(func(query, text any) bool { d.texts.Store(query, text); return true })
+	return newDB(d, o)
 }
 
 // StepCommit returns the statement of most commits.

@@ -12,7 +12,7 @@ func TestHooks(t *testing.T) {
 	webhooktest.Test(t, func(t *testing.T) (webhook.Store, func() webhook.Store) {
 		prefix := tables(t)
 		join := func() webhook.Store {
-			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Hooks()
+			return openTables(t, &postgres.Options{Prefix: prefix}).Hooks()
 		}
 		return join(), join
 	})
@@ -22,7 +22,7 @@ func TestEndpoints(t *testing.T) {
 	webhooktest.TestEndpoints(t, func(t *testing.T) (webhook.EndpointStore, func() webhook.EndpointStore) {
 		prefix := tables(t)
 		join := func() webhook.EndpointStore {
-			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Endpoints()
+			return openTables(t, &postgres.Options{Prefix: prefix}).Endpoints()
 		}
 		return join(), join
 	})

@@ -11,7 +11,7 @@ import (
 func TestJudgements(t *testing.T) {
 	livetest.Test(t, func(t *testing.T) (live.Store, func() live.Store) {
 		prefix := tables(t)
-		join := func() live.Store { return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Judgements() }
+		join := func() live.Store { return openTables(t, &postgres.Options{Prefix: prefix}).Judgements() }
 		return join(), join
 	})
 }

@@ -21,7 +21,7 @@ var large = []int64{math.MaxInt32 - 1, 1 << 53, math.MaxInt64 - 1000}
 // The log of changes goes on beyond every one of them.
 func TestChanges_AtLargePositions(t *testing.T) {
 	prefix := tables(t)
-	db := openAt(t, shared(), &postgres.Options{Prefix: prefix})
+	db := openTables(t, &postgres.Options{Prefix: prefix})
 	conn, err := pgx.Connect(t.Context(), shared())
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestStore_AtLargeNumbers(t *testing.T) {
 	for _, at := range large {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			prefix := tables(t)
-			db := openAt(t, shared(), &postgres.Options{Prefix: prefix})
+			db := openTables(t, &postgres.Options{Prefix: prefix})
 			store := db.Store("")
 			conn, err := pgx.Connect(t.Context(), shared())
 			if err != nil {
@@ -104,7 +104,7 @@ func commitAt(t *testing.T, store awaken.Store, move func(), at uint64) {
 
 // A delivery may be due in a month, which has more milliseconds than 32 bits can count.
 func TestHooks_DueInAMonth(t *testing.T) {
-	db := openAt(t, shared(), &postgres.Options{Prefix: tables(t)})
+	db := openTables(t, &postgres.Options{Prefix: tables(t)})
 	if ok, err := db.Hooks().SwapHook(t.Context(), &webhook.Hook{RunID: "r", ID: "h", Wait: 31 * 24 * time.Hour}); err != nil || !ok {
 		t.Errorf("the hook is stored: %v, %v", ok, err)
 	}

@@ -12,7 +12,7 @@ func TestLimits(t *testing.T) {
 	limittest.Test(t, func(t *testing.T) (limit.Store, func() limit.Store) {
 		prefix := tables(t)
 		join := func() limit.Store {
-			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Limits()
+			return openTables(t, &postgres.Options{Prefix: prefix}).Limits()
 		}
 		return join(), join
 	})

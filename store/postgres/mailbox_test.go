@@ -30,10 +30,10 @@ func TestMailbox_EnqueuesManyLikeFew(t *testing.T) {
 
 func backend(t *testing.T) mailboxtest.Backend {
 	opts := &postgres.Options{Prefix: tables(t)}
-	db := openAt(t, shared(), opts)
+	db := openTables(t, opts)
 	var mu sync.Mutex
 	var shift time.Duration
-	return mailboxtest.Backend{Queue: db, Other: openAt(t, shared(), opts), Advance: func(d time.Duration) {
+	return mailboxtest.Backend{Queue: db, Other: openTables(t, opts), Advance: func(d time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
 		shift += d

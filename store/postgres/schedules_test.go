@@ -12,7 +12,7 @@ func TestSchedules(t *testing.T) {
 	scheduletest.Test(t, func(t *testing.T) (schedule.Store, func() schedule.Store) {
 		prefix := tables(t)
 		join := func() schedule.Store {
-			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Schedules()
+			return openTables(t, &postgres.Options{Prefix: prefix}).Schedules()
 		}
 		return join(), join
 	})

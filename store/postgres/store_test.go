@@ -37,7 +37,7 @@ func open(t testing.TB) *postgres.DB {
 // openSuite returns a DB for a case of a suite, with [tables] of its own.
 func openSuite(t *testing.T) *postgres.DB {
 	t.Helper()
-	return openAt(t, shared(), &postgres.Options{Prefix: tables(t)})
+	return openTables(t, &postgres.Options{Prefix: tables(t)})
 }
 
 func openAt(t testing.TB, url string, opts *postgres.Options) *postgres.DB {

@@ -10,7 +10,7 @@ import (
 
 // A tenant is listed as long as it has threads.
 func TestTenants(t *testing.T) {
-	db := openAt(t, shared(), &postgres.Options{Prefix: tables(t)})
+	db := openTables(t, &postgres.Options{Prefix: tables(t)})
 	want := []string{"", "acme", "token-only"}
 	for _, tenant := range want {
 		for _, id := range []string{"a", "b"} {

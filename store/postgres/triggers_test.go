@@ -12,7 +12,7 @@ func TestTriggers(t *testing.T) {
 	triggertest.Test(t, func(t *testing.T) (trigger.Store, func() trigger.Store) {
 		prefix := tables(t)
 		join := func() trigger.Store {
-			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Triggers()
+			return openTables(t, &postgres.Options{Prefix: prefix}).Triggers()
 		}
 		return join(), join
 	})
