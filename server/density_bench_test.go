@@ -253,7 +253,7 @@ func TestLoad_GoroutinesOfARun(t *testing.T) {
 
 // A run that waits for its model keeps a stack of 8 KB, also if it went through a store with deep calls
 // before: the frames below it are small enough for that. One large frame more makes it 16 KB.
-func TestLoad_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
+func TestBudget_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
 	if testing.Short() || testenv.Race {
 		t.Skip("frames are larger with the race detector")
 	}

@@ -24,11 +24,7 @@ import (
 // can be explained by their operations happening one after the other, each at some
 // moment between its call and its return. Threads are checked one by one.
 func Linearizable(t *testing.T, b Backend) {
-	ops := 6_000
-	if testenv.Long() {
-		ops = 1_000_000
-	}
-	if err := linearizable(t, newKit(t, b), ops); err != nil {
+	if err := linearizable(t, newKit(t, b), testenv.Times(roundOps, 1_000_000)); err != nil {
 		t.Fatal(err)
 	}
 }

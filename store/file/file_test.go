@@ -57,11 +57,7 @@ func crowded(t *testing.T) bool {
 
 func TestStore_TakeOver(t *testing.T) {
 	t.Parallel()
-	trials := 100
-	if testenv.Long() {
-		trials = 1000
-	}
-	storetest.TakeOver(t, quick(t, t.TempDir(), nil), trials)
+	storetest.TakeOver(t, quick(t, t.TempDir(), nil), testenv.Times(50, 1000))
 }
 
 func TestEventLog(t *testing.T) {

@@ -52,7 +52,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 		return cost{int(size(t, journal(dir, "t")) - before), syncs, changed}
 	}
 	var plain, last []cost
-	for _, n := range []int{10, 1000, 10000} {
+	for _, n := range []int{10, 1000, testenv.Times(3000, 10_000)} {
 		for o.count < n {
 			o.commit(nil, text(o.count))
 		}

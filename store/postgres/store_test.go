@@ -60,7 +60,7 @@ func TestSpending_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) 
 	for range 5 { // as several processes do
 		stores = append(stores, openAt(t, shared(), &postgres.Options{Prefix: prefix}).Store("tenant"))
 	}
-	storetest.SpendTogether(t, 200, stores...)
+	storetest.SpendTogether(t, testenv.Times(60, 200), stores...)
 }
 
 func TestStore_WithoutShortcuts(t *testing.T) {
@@ -73,15 +73,7 @@ func TestStore_WithoutShortcuts(t *testing.T) {
 }
 
 func TestStore_TakeOver(t *testing.T) {
-	storetest.TakeOver(t, open(t).Store(""), takeovers())
-}
-
-// takeovers is the number of trials that fit into a short test.
-func takeovers() int {
-	if testenv.Long() {
-		return 1000
-	}
-	return 200
+	storetest.TakeOver(t, open(t).Store(""), testenv.Times(50, 1000))
 }
 
 func TestEventLog(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // ranRun is a run of a test, with what its record does not say.
@@ -24,7 +25,7 @@ var runListCases = []testCase{
 	{"HaveWhatAPlainFilterSelects", func(t *testing.T, s awaken.Store) {
 		rnd := rand.New(rand.NewPCG(1, 19))
 		all := someRuns(t, s, rnd, 90)
-		for i := range 300 {
+		for i := range testenv.Times(100, 300) {
 			q := someQuery(rnd, all)
 			checkRunList(t, s, fmt.Sprint("query ", i), q, all, 1+rnd.IntN(20))
 		}

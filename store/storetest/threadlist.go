@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // ranThread is a thread of a test.
@@ -25,7 +26,7 @@ var threadListCases = []testCase{
 	{"HaveWhatAPlainFilterSelects", func(t *testing.T, s awaken.Store) {
 		rnd := rand.New(rand.NewPCG(4, 19))
 		all := someThreads(t, s, rnd, 30, 90)
-		for i := range 300 {
+		for i := range testenv.Times(100, 300) {
 			q := someThreadQuery(rnd, all)
 			checkThreadList(t, s, fmt.Sprint("query ", i), q, all, 1+rnd.IntN(9))
 		}
@@ -71,7 +72,7 @@ var threadListCases = []testCase{
 		}
 		long := acquire(t, s, "long", "long")
 		long.commit(at(0))
-		for i := range 300 {
+		for i := range testenv.Times(100, 300) {
 			id := fmt.Sprint("t", i)
 			acquire(t, s, id, id).commit(at(i+1), done)
 		}
