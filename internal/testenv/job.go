@@ -39,9 +39,14 @@ func WithJobs[J any](m *testing.M, work func(J) error, p **Postgres, settings ..
 	return 0
 }
 
-// JobCommand returns the command of a process that does a job. It panics if the job is not JSON.
+// JobCommand returns the command of a process that does a job. Its program is [JobProgram]. It panics if the job is not JSON or the program
+// cannot be built.
 func JobCommand(ctx context.Context, job any, env ...string) *exec.Cmd {
-	return jobCommand(ctx, os.Args[0], job, env...)
+	program, err := JobProgram()
+	if err != nil {
+		panic(err)
+	}
+	return jobCommand(ctx, program, job, env...)
 }
 
 func jobCommand(ctx context.Context, program string, job any, env ...string) *exec.Cmd {
