@@ -86,7 +86,7 @@ test("cases are imported from runs and from files, and made of a run on its page
     await (await chooser).setFiles({ name, mimeType: "application/json", buffer: Buffer.from(text) });
   };
   await choose("bad.json", '{"id":"x"');
-  await dialog.getByText(/bad\.json cannot be read/).waitFor();
+  await dialog.getByText(/Cannot read bad\.json/).waitFor();
   await choose("more.ndjson", '{"id":"f1","user_input":"hello","expect":{}}\n{"id":"f2","user_input":"hi","expect":{}}\n');
   await dialog.getByText("more.ndjson: 2 cases").waitFor();
   await dialog.getByRole("button", { name: "Import", exact: true }).click();
@@ -179,12 +179,12 @@ test("an evaluation is started, its cells counted before, its results read by ca
 });
 
 test("an evaluation is followed while it runs, and cancelled", async (t) => {
-  const fixtures = Array.from({ length: 40 }, (_, i) => ({ id: `slow-${i}`, user_input: `scenario:slow ${i}`, expect: {} })); // equal ones would be asked once
+  const fixtures = Array.from({ length: 400 }, (_, i) => ({ id: `slow-${i}`, user_input: `scenario:slow ${i}`, expect: {} })); // equal ones would be asked once
   await call("POST", "/v1/eval/datasets", { id: "slow", spec: { fixtures } });
   const { run: made } = await call("POST", "/v1/eval/runs", { dataset_id: "slow", models: ["default"], agent_id: "scenario", max_total_tokens: 1e9 }, { Prefer: "respond-async" });
   const page = await open(t, `/evals/${made.id}`);
   await page.getByRole("progressbar", { name: "Progress" }).waitFor();
-  await page.getByText(/[1-9]\d* of 40 passed/).first().waitFor();
+  await page.getByText(/[1-9]\d* of 400 passed/).first().waitFor();
   assert.deepEqual(await violations(page), []);
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("status").filter({ hasText: "Cancelled" }).waitFor();
