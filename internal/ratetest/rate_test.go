@@ -4,15 +4,12 @@ package ratetest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +18,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
@@ -88,17 +86,11 @@ type bucket struct {
 }
 
 func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Messages []struct {
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
-	}
-	data, _ := io.ReadAll(r.Body)
-	if err := json.Unmarshal(data, &body); err != nil || len(body.Messages) == 0 {
-		http.Error(w, "bad request", http.StatusBadRequest)
+	chat, err := rigtest.ReadChat(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	text := strings.Trim(string(body.Messages[len(body.Messages)-1].Content), `"`)
 	b.mu.Lock()
 	now := time.Now()
 	b.level = min(b.perMinute, b.level+b.perMinute*now.Sub(b.at).Minutes())
@@ -106,7 +98,7 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ok := b.level >= 1
 	if ok {
 		b.level--
-		b.served[text] = now
+		b.served[chat.Said] = now
 	} else {
 		b.refused = append(b.refused, now)
 	}
@@ -122,10 +114,9 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	time.Sleep(200 * time.Millisecond) // a model is slow
-	h.Set("Content-Type", "text/event-stream")
-	for _, line := range []string{`{"choices":[{"index":0,"delta":{"role":"assistant","content":"ok"}}]}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `[DONE]`} {
-		_, _ = fmt.Fprintf(w, "data: %s\n\n", line)
-	}
+	reply := rigtest.NewReply(w)
+	reply.Text("ok")
+	reply.End()
 }
 
 // between returns how many requests were served and refused in a time.
@@ -169,15 +160,7 @@ func TestProcessesShareALimitThatTheyLearn(t *testing.T) {
 	}
 	defer done()
 	for range 3 {
-		cmd := testenv.JobCommand(context.Background(), j)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			_ = cmd.Wait()
-		}()
+		rigtest.Start(t, rigtest.Job(j))
 	}
 	submitted := map[string]time.Time{}
 	submit := func(name string, priority int) {
@@ -199,6 +182,9 @@ func TestProcessesShareALimitThatTheyLearn(t *testing.T) {
 		}
 	}
 	served, refused := p.between(from, to)
+	quantile := func(ds []time.Duration, q float64) time.Duration {
+		return rigtest.Quantile(ds, q).Round(time.Millisecond)
+	}
 	room := perMinute * measured.Minutes()
 	users, tasks := p.waits(submitted, from, to)
 	_, early := p.between(began, from)
@@ -231,12 +217,4 @@ func (b *bucket) waits(submitted map[string]time.Time, from, to time.Time) (user
 		}
 	}
 	return users, tasks
-}
-
-func quantile(list []time.Duration, q float64) time.Duration {
-	if len(list) == 0 {
-		return 0
-	}
-	slices.Sort(list)
-	return list[int(q*float64(len(list)-1))].Round(time.Millisecond)
 }
