@@ -3,24 +3,21 @@
 package doubttest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/otlptest"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -43,7 +40,7 @@ func TestDoubt_IsNeverAClaim(t *testing.T) {
 	if testenv.Long() {
 		n = size{4, testenv.Times(1, 50), 3}
 	}
-	for first, store := range []string{"sqlite", "postgres"} {
+	for first, store := range rigtest.Kinds {
 		t.Run(store, func(t *testing.T) {
 			if !testenv.Long() { // otherwise one store after the other
 				t.Parallel()
@@ -94,76 +91,26 @@ type doubtful interface {
 type lane struct {
 	*client
 	job      job
-	cmd      *exec.Cmd
-	out      *bytes.Buffer // what the process says
+	process  *rigtest.Process
 	store    awaken.Store
 	receiver *receiver
 	spans    *otlptest.Collector
 }
 
-func newLane(t *testing.T, store string) *lane {
+func newLane(t *testing.T, kind string) *lane {
 	t.Helper()
-	dir := t.TempDir()
-	j := job{Store: store, Where: filepath.Join(dir, "awaken.db"), Dir: dir, Address: freeAddress(t), Editors: freeAddress(t)}
-	if store == "postgres" {
-		j.Where = postgresServer.Database()
-	}
+	j := job{Store: rigtest.NewStore(t, kind, postgresServer), Effects: rigtest.NewLedger(t), Dir: t.TempDir(), Address: rigtest.FreeAddress(t),
+		Editors: rigtest.FreeAddress(t)}
 	l := &lane{client: &client{base: "http://" + j.Address, http: &http.Client{}}, job: j, receiver: newReceiver(t), spans: otlptest.Start(t)}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	l.process = rigtest.Start(t, rigtest.Job(j, "OTEL_EXPORTER_OTLP_ENDPOINT="+l.spans.URL, "OTEL_METRICS_EXPORTER=none", "OTEL_BSP_SCHEDULE_DELAY=50"))
+	l.process.Serves()
+	l.store = j.Store.Use(t).Handle("")
+	ctx, cancel := context.WithTimeout(t.Context(), rigtest.Patience)
 	defer cancel()
-	if err := l.start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.kill(); err != nil {
-			t.Error(err)
-		}
-	})
-	db, done, err := open(ctx, j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(done)
-	l.store = db.Handle("")
 	if _, err := l.post(ctx, "/v1/webhooks", object{"url": l.receiver.URL}); err != nil {
 		t.Fatal(err)
 	}
 	return l
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// start starts the server and waits until it serves.
-func (l *lane) start(ctx context.Context) error {
-	l.out = &bytes.Buffer{}
-	l.cmd = testenv.JobCommand(context.Background(), l.job, "OTEL_EXPORTER_OTLP_ENDPOINT="+l.spans.URL,
-		"OTEL_METRICS_EXPORTER=none", "OTEL_BSP_SCHEDULE_DELAY=50")
-	l.cmd.Stderr = l.out
-	if err := l.cmd.Start(); err != nil {
-		return err
-	}
-	return poll(ctx, func() error {
-		_, err := l.get(ctx, "/health", nil)
-		return err
-	})
-}
-
-// kill kills the server.
-func (l *lane) kill() error {
-	_ = l.cmd.Process.Signal(syscall.SIGKILL)
-	_ = l.cmd.Wait()
-	if strings.Contains(l.out.String(), "DATA RACE") {
-		return errors.New("the server has a data race")
-	}
-	return nil
 }
 
 // poll calls try until it returns nil.
@@ -186,10 +133,7 @@ func poll(ctx context.Context, try func() error) error {
 func (l *lane) round(t *testing.T, calls, n int) (round []doubtful, read int, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	before, err := lines(l.job.Dir, "attempts")
-	if err != nil {
-		return nil, 0, err
-	}
+	before := l.job.Effects.Effects(t)
 	round = append(round, l.newPlanned(n))
 	for i := range calls {
 		round = append(round, l.newExample(n*calls+i))
@@ -205,13 +149,10 @@ func (l *lane) round(t *testing.T, calls, n int) (round []doubtful, read int, er
 	if err := poll(ctx, func() error { return l.begun(len(before) + len(round)) }); err != nil {
 		return nil, 0, err
 	}
-	if err := l.kill(); err != nil {
-		return nil, 0, err
-	}
+	l.process.Kill()
 	clients.Wait()
-	if err := l.start(ctx); err != nil {
-		return nil, 0, err
-	}
+	l.process.Again()
+	l.process.Serves()
 	texts := make([]int, len(round))
 	for i, d := range round {
 		clients.Go(func() {
@@ -245,7 +186,7 @@ func (l *lane) deliveries(ctx context.Context, all []doubtful) (read int, err er
 // log returns the warnings of the server.
 func (l *lane) log() string {
 	var out strings.Builder
-	for line := range strings.Lines(l.out.String()) {
+	for line := range strings.Lines(l.process.Log()) {
 		if !strings.Contains(line, "level=INFO") {
 			out.WriteString(line)
 		}
@@ -255,7 +196,7 @@ func (l *lane) log() string {
 
 // begun reports an error until n calls have begun.
 func (l *lane) begun(n int) error {
-	all, err := lines(l.job.Dir, "attempts")
+	all, err := l.job.Effects.Read()
 	if err == nil && len(all) < n {
 		err = fmt.Errorf("%d of %d calls have begun", len(all), n)
 	}

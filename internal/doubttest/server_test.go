@@ -5,8 +5,6 @@ package doubttest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"iter"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -17,10 +15,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/engine"
-	"github.com/awaken-go/awaken/eventlog/changelog"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/handoff"
@@ -37,16 +34,13 @@ import (
 	"github.com/awaken-go/awaken/server/automation"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/telemetry"
-	"github.com/awaken-go/awaken/state/profile"
-	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 // job is the configuration of a server, in its environment.
 type job struct {
-	Store   string // sqlite or postgres
-	Where   string // its file or URL
-	Dir     string // for what tools did and models were asked
+	Store   rigtest.Store
+	Effects rigtest.Ledger
+	Dir     string // for what models were asked, and events
 	Address string
 	Editors string // the address at which editors connect
 }
@@ -57,11 +51,11 @@ const adminKey = "a-key-of-operators-0123456789-abcdefghijk"
 // serve is the server process. It serves until it is killed.
 func serve(j job) error {
 	ctx := context.Background()
-	db, done, err := open(ctx, j)
+	db, err := j.Store.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer db.Close()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	watcher, err := observed(ctx, j, log)
 	if err != nil {
@@ -74,9 +68,9 @@ func serve(j job) error {
 			{ID: "other", ModelID: "m"},
 		},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
-		Providers: map[string]llm.Model{"p": script{j.Dir}},
+		Providers: map[string]llm.Model{"p": rigtest.Words{Tagged: true, Asked: j.asked}},
 		Plugins:   []awaken.Plugin{handoff.New(nil), watcher},
-		Tools:     tools(j.Dir),
+		Tools:     tools(j.Effects),
 	})
 	if err != nil {
 		return err
@@ -108,12 +102,12 @@ func serve(j job) error {
 	}
 	wings := []server.Wing{runs.New(runs.Config{Traces: true, Changes: db.Changes()}),
 		automation.New(automation.Config{Hooks: db.Hooks(), Webhooks: hooks})}
-	srv, err := server.New(server.Config{Mailbox: box, Address: j.Address, Keys: keys, Logger: log, Limits: server.Limits{Requests: 1000},
+	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Logger: log, Limits: server.Limits{Requests: 1000},
 		Wings: wings, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), tasks, calls)})
 	if err != nil {
 		return err
 	}
-	return srv.Run(ctx)
+	return rigtest.RunServer(ctx, srv, j.Address)
 }
 
 // observed returns the plugin that writes events into files and sends spans to the collector that the environment names.
@@ -130,7 +124,7 @@ func observed(ctx context.Context, j job, log *slog.Logger) (awaken.Plugin, erro
 }
 
 // deliveries lets webhooks and push notifications work. Receivers are on this host.
-func deliveries(ctx context.Context, db database, box *mailbox.Mailbox, log *slog.Logger) (*automation.WebhookConfig, error) {
+func deliveries(ctx context.Context, db rigtest.Database, box *mailbox.Mailbox, log *slog.Logger) (*automation.WebhookConfig, error) {
 	sealer, err := oauth.NewSealer(make([]byte, 32))
 	if err != nil {
 		return nil, err
@@ -177,113 +171,37 @@ func serveEditors(ctx context.Context, address string, rt *engine.Runtime, box *
 	return nil
 }
 
-// database is a store of everything that a server keeps.
-type database interface {
-	mailbox.Queue
-	Hooks() webhook.Store
-	Endpoints() webhook.EndpointStore
-	Changes() changelog.Store
-	Profile(tenant string) profile.Store
-}
+// requests is the file of what models are asked.
+func (j job) requests() string { return filepath.Join(j.Dir, "requests") }
 
-func open(ctx context.Context, j job) (database, func(), error) {
-	if j.Store == "postgres" {
-		db, err := postgres.Open(ctx, j.Where, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		return db, db.Close, nil
+// asked writes down what a model is shown.
+func (j job) asked(req *llm.Request) error {
+	var shown []string
+	for _, m := range req.Messages.All() {
+		shown = append(shown, string(m.Role)+": "+m.Text())
 	}
-	db, err := sqlite.Open(ctx, j.Where, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	return db, func() { _ = db.Close() }, nil
-}
-
-// script is a model that makes the calls that the last message with a tag names, one after the other; "+" makes several at once.
-// A tag is a word that begins with "#". It writes down what it is shown.
-type script struct{ dir string }
-
-// Stream answers a request.
-func (s script) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		var words, shown []string
-		step := 0
-		for _, m := range req.Messages.All() {
-			text := m.Text()
-			shown = append(shown, string(m.Role)+": "+text)
-			switch {
-			case m.Role == llm.User && strings.HasPrefix(text, "#"):
-				words, step = strings.Fields(text)[1:], 0
-			case m.Role == llm.Assistant:
-				step++
-			}
-		}
-		line, err := json.Marshal(shown)
-		if err == nil {
-			err = appendLine(s.dir, "requests", string(line))
-		}
-		if err != nil {
-			yield(llm.Delta{}, err)
-			return
-		}
-		if step >= len(words) {
-			if yield(llm.Delta{Kind: llm.TextDelta, Text: "end"}, nil) {
-				yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
-			}
-			return
-		}
-		for i, name := range strings.Split(words[step], "+") {
-			id := fmt.Sprintf("call-%d-%d", step, i)
-			if !yield(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: name}, nil) ||
-				!yield(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: "{}"}, nil) {
-				return
-			}
-		}
-		yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse}, nil)
-	}
-}
-
-// appendLine writes one line into a file, at once.
-func appendLine(dir, file, line string) error {
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	line, err := json.Marshal(shown)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	_, err = f.WriteString(line + "\n")
-	return err
-}
-
-// lines reads what appendLine wrote.
-func lines(dir, file string) ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, file))
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	if len(data) == 0 {
-		return nil, nil
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), nil
+	return rigtest.AppendLine(j.requests(), string(line))
 }
 
 // tools returns tools that never answer their first attempt: only the end of the process ends it. A person is asked whether to
 // make pay and hold again, and the model learns that charge is in doubt. A second attempt of hold asks a question that expires.
-func tools(dir string) []awaken.Tool {
+func tools(effects rigtest.Ledger) []awaken.Tool {
 	effect := func(id string, doubt awaken.DoubtPolicy, expires time.Duration) awaken.Tool {
 		spec := awaken.ToolSpec{ID: id, Effect: awaken.Effectful, InDoubt: doubt}
 		return awaken.NewTool(spec, func(_ context.Context, c *awaken.ToolCall, _ struct{}) (string, error) {
-			before, err := lines(dir, "attempts")
+			before, err := effects.Read()
 			if err != nil {
 				return "", err
 			}
-			mark := id + " " + c.Key
-			if err := appendLine(dir, "attempts", mark); err != nil {
+			if err := effects.Note(rigtest.Effect{Tool: id, Run: c.Run.RunID, Key: c.Key}); err != nil {
 				return "", err
 			}
 			switch {
-			case !slices.Contains(before, mark):
+			case rigtest.Counts(before)[rigtest.Effect{Tool: id, Key: c.Key}] == 0:
 				select {}
 			case expires > 0:
 				return "", awaken.Suspend(awaken.Ticket{ExpiresIn: expires, Suspension: awaken.Suspension{Action: "sure", Message: "Are you sure?"}})

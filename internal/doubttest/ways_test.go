@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/threadfile"
+	"github.com/awaken-go/awaken/internal/rigtest"
 )
 
 // way is a way out of a doubt.
@@ -175,7 +176,7 @@ func (e *example) settled(ctx context.Context, status string, body object) error
 
 // shown returns what the model was shown in the requests of the example.
 func (e *example) shown() ([]string, error) {
-	all, err := lines(e.job.Dir, "requests")
+	all, err := rigtest.Lines(e.job.requests())
 	return slices.DeleteFunc(all, func(line string) bool { return !strings.Contains(line, `"user: `+e.tag()+" ") }), err
 }
 
