@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/memory"
@@ -38,13 +39,9 @@ type replica struct {
 	store config.Store
 }
 
-func newReplica(t *testing.T, backend, where string) *replica {
+func newReplica(t *testing.T, place rigtest.Store) *replica {
 	t.Helper()
-	store, closeStore, err := backends[backend].open(t.Context(), where)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(closeStore)
+	store := place.Use(t).Config()
 	o, err := options(store)
 	if err != nil {
 		t.Fatal(err)
@@ -64,14 +61,14 @@ func newReplica(t *testing.T, backend, where string) *replica {
 
 // TestHammer writes from many clients on two managers, with concurrent readers and runs.
 func TestHammer(t *testing.T) {
-	for name, b := range backends {
-		t.Run(name, func(t *testing.T) {
+	for _, kind := range rigtest.Kinds {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			where := b.place(t)
-			one := newReplica(t, name, where)
+			place := rigtest.NewStore(t, kind, server)
+			one := newReplica(t, place)
 			h := &hammer{T: t, writes: writes(), replicas: []*replica{one}}
 			h.prepare(one)
-			h.replicas = append(h.replicas, newReplica(t, name, where))
+			h.replicas = append(h.replicas, newReplica(t, place))
 			h.run()
 			h.verify()
 		})

@@ -15,14 +15,15 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/failpoint"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 )
 
 // job tells a worker process what to do.
 type job struct {
-	Store, Where string
-	Round        int
+	Store rigtest.Store
+	Round int
 }
 
 // work is a process that writes, alternating between two managers, so that each must follow
@@ -31,12 +32,12 @@ func work(j job) error {
 	ctx := context.Background()
 	var ms []*config.Manager
 	for range 2 {
-		store, closeStore, err := backends[j.Store].open(ctx, j.Where)
+		db, err := j.Store.Open(ctx)
 		if err != nil {
 			return err
 		}
-		defer closeStore()
-		o, err := options(store)
+		defer db.Close()
+		o, err := options(db.Config())
 		if err != nil {
 			return err
 		}
@@ -240,10 +241,10 @@ func all(ctx context.Context, m *config.Manager) ([]*config.AuditEvent, error) {
 }
 
 func TestKill(t *testing.T) {
-	for name, b := range backends {
-		t.Run(name, func(t *testing.T) {
+	for _, kind := range rigtest.Kinds {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			where := b.place(t)
+			place := rigtest.NewStore(t, kind, server)
 			var points []string
 			for _, p := range failpoint.Names() {
 				if strings.HasPrefix(p, "config.") {
@@ -259,14 +260,14 @@ func TestKill(t *testing.T) {
 				for _, p := range points {
 					round++
 					spec := fmt.Sprintf("%s:%d", p, hit)
-					killed, err := testenv.RunJob(t.Context(), job{name, where, round}, spec)
+					killed, err := testenv.RunJob(t.Context(), job{place, round}, spec)
 					if err != nil {
 						t.Fatal(err)
 					}
 					if killed {
 						kills[p]++
 					}
-					inspect(t, name, where, spec)
+					inspect(t, place, spec)
 				}
 			}
 			for _, p := range points {
@@ -275,23 +276,23 @@ func TestKill(t *testing.T) {
 				}
 			}
 			round++
-			if _, err := testenv.RunJob(t.Context(), job{name, where, round}, ""); err != nil { // and to the end
+			if _, err := testenv.RunJob(t.Context(), job{place, round}, ""); err != nil { // and to the end
 				t.Fatal(err)
 			}
-			inspect(t, name, where, "the end")
+			inspect(t, place, "the end")
 			t.Logf("killed %v", slices.Sorted(maps.Keys(kills)))
 		})
 	}
 }
 
-func inspect(t *testing.T, backend, where, after string) {
+func inspect(t *testing.T, place rigtest.Store, after string) {
 	t.Helper()
-	store, closeStore, err := backends[backend].open(t.Context(), where)
+	db, err := place.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeStore()
-	for _, p := range check(t.Context(), store) {
+	defer db.Close()
+	for _, p := range check(t.Context(), db.Config()) {
 		t.Errorf("after %s: %s", after, p)
 	}
 	if t.Failed() {

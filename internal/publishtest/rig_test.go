@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,40 +16,11 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 var server *testenv.Postgres
 
 func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, work, &server)) }
-
-// backends are the databases that several processes can share.
-var backends = map[string]struct {
-	place func(t *testing.T) string
-	open  func(ctx context.Context, where string) (store config.Store, close func(), err error)
-}{
-	"sqlite": {
-		place: func(t *testing.T) string { return filepath.Join(t.TempDir(), "config.db") },
-		open: func(ctx context.Context, where string) (config.Store, func(), error) {
-			db, err := sqlite.Open(ctx, where, nil)
-			if err != nil {
-				return nil, nil, err
-			}
-			return db.Config(), func() { db.Close() }, nil
-		},
-	},
-	"postgres": {
-		place: func(*testing.T) string { return server.Database() },
-		open: func(ctx context.Context, where string) (config.Store, func(), error) {
-			db, err := postgres.Open(ctx, where, nil)
-			if err != nil {
-				return nil, nil, err
-			}
-			return db.Config(), func() { db.Close() }, nil
-		},
-	},
-}
 
 var me = config.Actor{ID: "key", Label: "test"}
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,11 +16,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/state/profile"
-	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 // database is an open database.
@@ -44,31 +42,45 @@ type backend struct {
 
 var engines = map[string]backend{
 	"sqlite": {
-		place: func(t *testing.T) string { return filepath.Join(t.TempDir(), "awaken.db") },
-		open: func(ctx context.Context, where string) (*database, error) {
-			db, err := sqlite.Open(ctx, where, nil)
-			if err != nil {
-				return nil, err
-			}
-			return &database{db, db.Config(), func(tenant string) profile.Store { return db.Profile(tenant) }, db.Close}, nil
-		},
+		place: place(rigtest.SQLite), open: opener(rigtest.SQLite),
 		dump: dumpSQLite, load: loadSQLite, schema: schemaSQLite,
 	},
 	"postgres": {
-		place: func(*testing.T) string { return cluster.Database() },
-		open: func(ctx context.Context, where string) (*database, error) {
-			db, err := postgres.Open(ctx, where, nil)
-			if err != nil {
-				return nil, err
-			}
-			return &database{db, db.Config(), func(tenant string) profile.Store { return db.Profile(tenant) }, func() error { db.Close(); return nil }}, nil
-		},
+		place: place(rigtest.Postgres), open: opener(rigtest.Postgres),
 		dump: dumpPostgres, load: loadPostgres, schema: schemaPostgres,
 	},
 }
 
+func place(kind string) func(t *testing.T) string {
+	return func(t *testing.T) string { return rigtest.NewStore(t, kind, cluster).Where }
+}
+
+func opener(kind string) func(ctx context.Context, where string) (*database, error) {
+	return func(ctx context.Context, where string) (*database, error) {
+		db, err := rigtest.Store{Kind: kind, Where: where}.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &database{db, db.Config(), db.Profile, db.Close}, nil
+	}
+}
+
 // cluster is the PostgreSQL server of this test.
 var cluster *testenv.Postgres
+
+// connections returns how many connections a PostgreSQL database has, with the one that asks.
+func connections(t *testing.T, url string) (n int) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.WithoutCancel(t.Context()))
+	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
 
 func withSQLite(where string, fn func(db *sql.DB) error) error {
 	db, err := sql.Open("sqlite", where)

@@ -3,7 +3,6 @@
 package upgradetest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,10 +14,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -28,7 +27,7 @@ var write = flag.String("write", "", "the `folder` of testdata to write what thi
 type job struct{ Engine, Where string }
 
 // ready is what a writer prints when it can be killed.
-const ready = "ready"
+const ready = "the contents are written"
 
 func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, leaveContents, &cluster)) }
 
@@ -116,24 +115,12 @@ func keep(t *testing.T, file, ext string, text []byte, c *contents) {
 // leave starts a process that writes a database, and kills it.
 func leave(t *testing.T, name, where string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := testenv.JobCommand(ctx, job{name, where})
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	p := rigtest.Start(t, rigtest.Job(job{name, where}))
+	p.Says(ready)
+	p.Kill()
+	if name == "postgres" {
+		rigtest.Until(t, "the server has ended the connections of the writer", rigtest.Patience, func() bool { return connections(t, where) == 1 })
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	if err != nil || strings.TrimSpace(line) != ready {
-		t.Fatalf("the writer for %s printed %q: %v", name, line, err)
-	}
-	time.Sleep(time.Second) // requests to its database have finished
 }
 
 func contentsOf(t *testing.T, e backend, where string) *contents {
