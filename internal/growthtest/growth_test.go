@@ -4,18 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 var postgresServer *testenv.Postgres
@@ -36,34 +32,12 @@ func sizes(all ...int) []int {
 }
 
 // onStores runs a test on each durable store. Fresh returns the place of a fresh database.
-func onStores(t *testing.T, test func(t *testing.T, fresh func() (where string))) {
-	for _, store := range []string{"sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) {
-			test(t, func() string {
-				if store == "postgres" {
-					return postgresServer.Database()
-				}
-				return filepath.Join(t.TempDir(), "awaken.db")
-			})
+func onStores(t *testing.T, test func(t *testing.T, fresh func() rigtest.Store)) {
+	for _, kind := range rigtest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			test(t, func() rigtest.Store { return rigtest.NewStore(t, kind, postgresServer) })
 		})
 	}
-}
-
-// openQueue opens a database.
-func openQueue(t *testing.T, where string) (q mailbox.Queue, done func()) {
-	t.Helper()
-	if strings.HasPrefix(where, "postgres:") {
-		db, err := postgres.Open(context.Background(), where, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db, db.Close
-	}
-	db, err := sqlite.Open(context.Background(), where, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db, func() { _ = db.Close() }
 }
 
 // curve is what something costs at each size.
@@ -111,20 +85,15 @@ func table(t *testing.T, what string, sizes []int, curves []*curve, rounds int) 
 	for _, c := range curves {
 		fmt.Fprintf(&sb, "%-28s", c.name)
 		for _, size := range sizes {
-			fmt.Fprintf(&sb, " %10s", short(quantile(c.costs[size], .5)))
+			fmt.Fprintf(&sb, " %10s", short(rigtest.Quantile(c.costs[size], .5)))
 		}
-		growth := float64(quantile(c.costs[large], .1)) / float64(quantile(c.costs[small], .1))
+		growth := float64(rigtest.Quantile(c.costs[large], .1)) / float64(rigtest.Quantile(c.costs[small], .1))
 		fmt.Fprintf(&sb, " %7.2fx\n", growth)
 		if c.flat && testenv.Long() && growth > most {
 			t.Errorf("%s: %s costs %.2f times as much with %d as with %d, want at most %v", what, c.name, growth, large, small, most)
 		}
 	}
 	t.Logf("medians of %d interleaved rounds\n%s", rounds, sb.String())
-}
-
-func quantile(ds []time.Duration, q float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(ds))
-	return sorted[int(q*float64(len(sorted)-1))]
 }
 
 func short(d time.Duration) string {

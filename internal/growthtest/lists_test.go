@@ -3,12 +3,12 @@ package growthtest
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/store/storetest"
 )
@@ -19,11 +19,10 @@ func TestGrowth_Pages(t *testing.T) {
 	if testenv.Long() {
 		threads, runs, last = 100_000, 1_000_000, 1_000
 	}
-	onStores(t, func(t *testing.T, fresh func() string) {
-		where := fresh()
-		db, done := openQueue(t, where)
-		t.Cleanup(done)
-		load(t, where, storetest.ListRows("awaken", threads, runs))
+	onStores(t, func(t *testing.T, fresh func() rigtest.Store) {
+		place := fresh()
+		db := place.Use(t)
+		load(t, place, storetest.ListRows("awaken", threads, runs))
 		s := db.Handle("")
 		var curves []*curve
 		for _, p := range storetest.ListPlans() {
@@ -62,11 +61,11 @@ func TestGrowth_Pages(t *testing.T) {
 }
 
 // load executes statements on a database, without its triggers.
-func load(t *testing.T, where string, script []string) {
+func load(t *testing.T, place rigtest.Store, script []string) {
 	t.Helper()
 	ctx := context.Background()
-	if strings.HasPrefix(where, "postgres:") {
-		c, err := pgx.Connect(ctx, where)
+	if place.Kind == rigtest.Postgres {
+		c, err := pgx.Connect(ctx, place.Where)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +78,7 @@ func load(t *testing.T, where string, script []string) {
 		}
 		return
 	}
-	db, err := sql.Open("sqlite", "file:"+where+"?_pragma=busy_timeout(60000)")
+	db, err := sql.Open("sqlite", "file:"+place.Where+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,18 +7,18 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // What a run and a page of threads cost does not depend on how many threads there are.
 func TestGrowth_Threads(t *testing.T) {
-	onStores(t, func(t *testing.T, fresh func() string) {
+	onStores(t, func(t *testing.T, fresh func() rigtest.Store) {
 		sizes := sizes(100, 1_000, 10_000, 100_000)
 		servers, stores, runs := map[int]*servertest.Server{}, map[int]mailbox.Handle{}, map[int]int{}
 		for _, size := range sizes { // a database for each, so that rounds can be interleaved
-			db, done := openQueue(t, fresh())
-			t.Cleanup(done)
+			db := fresh().Use(t)
 			stores[size] = db.Handle("")
 			fill(t, stores[size], size)
 			servers[size] = servertest.Start(t, db)
@@ -72,11 +72,10 @@ func fill(t *testing.T, s mailbox.Handle, n int) {
 
 // What a run and a page of messages cost does not depend on the length of the thread.
 func TestGrowth_Messages(t *testing.T) {
-	onStores(t, func(t *testing.T, fresh func() string) {
+	onStores(t, func(t *testing.T, fresh func() rigtest.Store) {
 		sizes := sizes(10, 100, 1_000, 10_000)
-		where := fresh()
-		db, done := openQueue(t, where)
-		t.Cleanup(done)
+		place := fresh()
+		db := place.Use(t)
 		name := func(size int) string { return fmt.Sprint("long-", size) }
 		for _, size := range sizes {
 			if err := write(t.Context(), db.Handle(""), name(size), size/10, 10); err != nil {
@@ -90,8 +89,11 @@ func TestGrowth_Messages(t *testing.T) {
 			&curve{name: "AI SDK, page with ids", flat: true, at: func(size int) { n++; srv.ChatAs(name(size), fmt.Sprint("m-", n)) }},
 			&curve{name: "page of ten messages", flat: true, at: func(size int) { srv.Page(name(size), 10) }},
 			&curve{name: "opened and acquired, cold", at: func(size int) {
-				cold, done := openQueue(t, where)
-				defer done()
+				cold, err := place.Open(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer cold.Close()
 				if _, err := cold.Handle("").Acquire(t.Context(), name(size)); err != nil {
 					t.Fatal(err)
 				}

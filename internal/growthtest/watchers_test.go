@@ -5,11 +5,9 @@ package growthtest
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -93,36 +92,19 @@ func serve(t *testing.T, model llm.Model) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + l.Addr().String()
+	return rigtest.Listen(t, srv)
 }
 
 // watch lets watchers follow a run to its end, and returns the CPU time from its first piece on.
 func watch(t *testing.T, url string, model *gated, watchers int) time.Duration {
 	t.Helper()
 	open := model.close()
-	resp, err := http.Post(url+"/v1/threads/"+fmt.Sprint("watched-", time.Now().UnixNano())+"/mailbox", "application/json", strings.NewReader(`{"payload":{"text":"go"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var made struct {
 		RunID string `json:"run_id"`
 	}
-	err = json.NewDecoder(resp.Body).Decode(&made)
-	if resp.Body.Close(); err != nil || made.RunID == "" {
-		t.Fatal(resp.Status, err)
+	c := &rigtest.Client{URLs: []string{url}}
+	if err := c.Ask(t.Context(), "POST", fmt.Sprintf("/v1/threads/watched-%d/mailbox", time.Now().UnixNano()), `{"payload":{"text":"go"}}`, &made); err != nil {
+		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,12 +15,12 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
-	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -29,44 +28,24 @@ var server *testenv.Postgres
 
 func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &server)) }
 
-// backend is a kind of database.
-type backend struct {
-	make   func(t *testing.T) string                            // returns where it is
-	open   func(where string) (database, error)                 //
-	backup func(t *testing.T, db database, where string) string // returns where the copy is
-}
-
-type database interface {
-	mailbox.Queue
-	Tenants(ctx context.Context) ([]string, error)
-}
-
-var backends = map[string]backend{
-	"sqlite": {
-		make: func(t *testing.T) string { return filepath.Join(t.TempDir(), "a.db") },
-		open: func(where string) (database, error) { return sqlite.Open(context.Background(), where, nil) },
-		backup: func(t *testing.T, db database, where string) string {
-			copied, restored := where+".backup", where+".restored"
-			if err := db.(*sqlite.DB).Backup(t.Context(), copied); err != nil {
-				t.Fatal(err)
-			}
-			if err := sqlite.Restore(t.Context(), copied, restored); err != nil {
-				t.Fatal(err)
-			}
-			return restored
-		},
-	},
-	"postgres": {
-		make: func(*testing.T) string { return server.Database() },
-		open: func(where string) (database, error) { return postgres.Open(context.Background(), where, nil) },
-		backup: func(t *testing.T, _ database, where string) string {
-			to, err := server.Copy(where)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return to
-		},
-	},
+// restored returns the place of a database that is restored from a backup of an open one.
+func restored(t *testing.T, db rigtest.Database, place rigtest.Store) rigtest.Store {
+	t.Helper()
+	if place.Kind == rigtest.Postgres {
+		to, err := server.Copy(place.Where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rigtest.Store{Kind: place.Kind, Where: to}
+	}
+	copied, to := place.Where+".backup", place.Where+".restored"
+	if err := db.(*sqlite.DB).Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.Restore(t.Context(), copied, to); err != nil {
+		t.Fatal(err)
+	}
+	return rigtest.Store{Kind: place.Kind, Where: to}
 }
 
 // world counts the effects of all processes, outside of their databases.
@@ -100,7 +79,7 @@ type process struct {
 }
 
 // start starts a worker. Its model pays the order that the user names, and reads notes about restorations.
-func (w *world) start(t *testing.T, db database, mark *awaken.Restoration, block bool) *process {
+func (w *world) start(t *testing.T, db rigtest.Database, mark *awaken.Restoration, block bool) *process {
 	t.Helper()
 	pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Description: "Pays an order."},
 		func(ctx context.Context, _ *awaken.ToolCall, in struct {
@@ -164,15 +143,12 @@ func TestRestore_RepeatsNoEffectSilently(t *testing.T) {
 	if testenv.Long() {
 		n = 34
 	}
-	for name, b := range backends {
-		t.Run(name, func(t *testing.T) {
+	for _, kind := range rigtest.Kinds {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := &world{paid: map[string]int{}, began: make(chan string, 3*n), finish: make(chan struct{})}
-			where := b.make(t)
-			db, err := b.open(where)
-			if err != nil {
-				t.Fatal(err)
-			}
+			place := rigtest.NewStore(t, kind, server)
+			db := place.Use(t)
 			first := w.start(t, db, nil, true)
 			tenant := first.box.Tenant("")
 			for i := range n {
@@ -185,7 +161,7 @@ func TestRestore_RepeatsNoEffectSilently(t *testing.T) {
 			}
 			await(t, "approvals", n, func() int { return count(t, tenant, awaken.RunQuery{Status: awaken.RunWaiting}) })
 
-			restored := b.backup(t, db, where) // and now all effects are made
+			copied := restored(t, db, place) // and now all effects are made
 			close(w.finish)
 			for i := range n {
 				if _, err := tenant.Decide(t.Context(), fmt.Sprintf("waiting%d", i), awaken.Decision{Target: callOf(t, tenant, fmt.Sprintf("waiting%d", i)), Action: awaken.ActionResume}); err != nil {
@@ -195,7 +171,7 @@ func TestRestore_RepeatsNoEffectSilently(t *testing.T) {
 			await(t, "effects", 3*n, func() int { total, _ := w.effects(); return total })
 			first.stop()
 
-			checkRestored(t, w, b, restored, n)
+			checkRestored(t, w, copied, n)
 		})
 	}
 }
@@ -203,16 +179,13 @@ func TestRestore_RepeatsNoEffectSilently(t *testing.T) {
 // What a person had approved before the backup, and was then made, is not made again after the restore: neither if the call had
 // begun in the backup, nor if no process had read the approval yet.
 func TestRestore_DoesNotActOnAnOldApproval(t *testing.T) {
-	for name, b := range backends {
+	for _, kind := range rigtest.Kinds {
 		for _, order := range []string{"running", "unread"} {
-			t.Run(name+"/"+order, func(t *testing.T) {
+			t.Run(kind+"/"+order, func(t *testing.T) {
 				t.Parallel()
 				w := &world{paid: map[string]int{}, began: make(chan string, 1), finish: make(chan struct{})}
-				where := b.make(t)
-				db, err := b.open(where)
-				if err != nil {
-					t.Fatal(err)
-				}
+				place := rigtest.NewStore(t, kind, server)
+				db := place.Use(t)
 				first := w.start(t, db, nil, true)
 				tenant := first.box.Tenant("")
 				submit(t, tenant, "asked", order, "a")
@@ -226,7 +199,7 @@ func TestRestore_DoesNotActOnAnOldApproval(t *testing.T) {
 				if order == "running" {
 					<-w.began
 				}
-				restored := b.backup(t, db, where) // and now the effect is made
+				copied := restored(t, db, place) // and now the effect is made
 				close(w.finish)
 				if order == "unread" {
 					first = w.start(t, db, nil, true)
@@ -234,19 +207,16 @@ func TestRestore_DoesNotActOnAnOldApproval(t *testing.T) {
 				await(t, "effects", 1, func() int { total, _ := w.effects(); return total })
 				first.stop()
 
-				checkOldApproval(t, w, b, restored, order)
+				checkOldApproval(t, w, copied, order)
 			})
 		}
 	}
 }
 
 // checkOldApproval releases the only run of a restored database, and checks that it leaves its call in doubt.
-func checkOldApproval(t *testing.T, w *world, b backend, where, runID string) {
+func checkOldApproval(t *testing.T, w *world, place rigtest.Store, runID string) {
 	t.Helper()
-	db, err := b.open(where)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := place.Use(t)
 	mark, _, err := mailbox.MarkRestored(t.Context(), db, []string{""}, time.Now(), ids.New)
 	if err != nil {
 		t.Fatal(err)
@@ -270,12 +240,9 @@ func checkOldApproval(t *testing.T, w *world, b backend, where, runID string) {
 
 // checkRestored starts a worker on a restored database, and checks that it waits, releases all runs, and checks that what they do is not
 // silent.
-func checkRestored(t *testing.T, w *world, b backend, where string, n int) {
+func checkRestored(t *testing.T, w *world, place rigtest.Store, n int) {
 	t.Helper()
-	db, err := b.open(where)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := place.Use(t)
 	tenants, err := db.Tenants(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -370,11 +337,5 @@ func count(t *testing.T, tenant *mailbox.Tenant, q awaken.RunQuery) int {
 // await waits until a number is reached.
 func await(t *testing.T, what string, want int, now func() int) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for got := now(); got != want; got = now() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %d, want %d", what, got, want)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	rigtest.Until(t, fmt.Sprintf("%d %s", want, what), rigtest.Patience, func() bool { return now() == want })
 }
