@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -80,13 +79,8 @@ func (r *feedReader) take(resp *http.Response, last string) bool {
 // kill kills a replica and starts another at its address.
 func (p *programs) kill(i int) {
 	p.Helper()
-	r := p.running[i]
-	r.killed = true
-	if err := r.cmd.Process.Kill(); err != nil {
-		p.Fatal(err)
-	}
-	<-r.ended
-	_, p.running[i] = p.start(os.Getenv("AWAKEN_BIN"), strings.TrimPrefix(p.urls[i], "http://"))
+	p.running[i].Kill()
+	p.running[i].Again()
 }
 
 // Readers of the feed that are spread over the replicas, and connect again when theirs is killed, have every change once, all in the same order,

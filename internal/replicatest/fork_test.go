@@ -3,8 +3,6 @@ package replicatest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -30,24 +28,14 @@ func TestPrograms_AForkSurvivesThatItsReplicaIsKilled(t *testing.T) {
 	}
 	begun, alone := 0, 0
 	for _, point := range forkWindows[:testenv.Times(2, len(forkWindows))] {
-		settings := p.settings
-		p.settings = append(settings[:len(settings):len(settings)], "AWAKEN_FAILPOINT="+point+":1")
-		url, dying := p.start(os.Getenv("AWAKEN_BIN"), "127.0.0.1:0")
-		dying.killed = true
-		p.settings = settings
+		dying := p.start("AWAKEN_FAILPOINT=" + point + ":1")
 		known := p.forks()
-		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/runs/"+run+"/replay", strings.NewReader(fmt.Sprintf(`{"from_step":1,"results":{%q:"changed at %s"}}`, timeline.Calls[0].ID, point)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+adminToken)
-		req.Header.Set("Content-Type", "application/json")
-		if resp, err := http.DefaultClient.Do(req); err == nil { // it may die after it has answered
+		dying.Key = adminToken
+		change := fmt.Sprintf(`{"from_step":1,"results":{%q:"changed at %s"}}`, timeline.Calls[0].ID, point)
+		if resp, err := dying.Open(t.Context(), "POST", "/v1/runs/"+run+"/replay", change); err == nil { // it may die after it has answered
 			resp.Body.Close()
 		}
-		late := time.AfterFunc(10*time.Second, func() { _ = dying.cmd.Process.Kill() }) // another replica has begun the run
-		<-dying.ended
-		late.Stop()
+		dying.Dies(10 * time.Second) // or another replica has begun the run
 		for thread := range p.forks() {
 			if known[thread] {
 				continue

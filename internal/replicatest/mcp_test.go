@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -60,9 +61,9 @@ func TestPrograms_MCPCallsAreServedByAnyReplica(t *testing.T) {
 					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"approved": true}}, nil
 				},
 				ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
-					said, _ := progress.LoadOrStore(n.Params.ProgressToken, &output{})
-					_, _ = said.(*output).Write([]byte(n.Params.Message))
-					if stop, ok := begun.Load(n.Params.ProgressToken); ok && strings.Contains(said.(*output).String(), "tick2") {
+					said, _ := progress.LoadOrStore(n.Params.ProgressToken, &rigtest.Output{})
+					_, _ = said.(*rigtest.Output).Write([]byte(n.Params.Message))
+					if stop, ok := begun.Load(n.Params.ProgressToken); ok && strings.Contains(said.(*rigtest.Output).String(), "tick2") {
 						stop.(context.CancelFunc)()
 					}
 				},
@@ -104,7 +105,7 @@ func TestPrograms_MCPCallsAreServedByAnyReplica(t *testing.T) {
 				}
 				p.with(t).eventually("shown all progress", func() bool { // which the client does in its own time
 					said, _ := progress.Load(token)
-					return said != nil && said.(*output).String() == ticks
+					return said != nil && said.(*rigtest.Output).String() == ticks
 				})
 				if n := cutting.left.Load(); n > 0 {
 					t.Errorf("%d streams were not cut off: the test proves less than it says", n)

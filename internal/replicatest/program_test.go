@@ -1,21 +1,18 @@
 package replicatest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"regexp"
+	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
@@ -29,50 +26,42 @@ type programs struct {
 	urls     []string
 	url      string // where requests go
 	settings []string
-	running  []*program
-}
-
-// program is the process of a replica.
-type program struct {
-	cmd    *exec.Cmd
-	ended  chan error
-	killed bool // by the test
+	running  []*rigtest.Program
 }
 
 // adminToken is the admin key of programs.
 const adminToken = "the-admin-key-of-all-replicas"
 
-var listensOn = regexp.MustCompile(`Awaken listens on (http://\S+)`)
-
 // startPrograms starts three replicas with settings, which are environment variables.
 func startPrograms(t *testing.T, settings ...string) *programs {
 	t.Helper()
-	path := os.Getenv("AWAKEN_BIN")
-	if path == "" {
+	if os.Getenv("AWAKEN_BIN") == "" {
 		t.Skip("AWAKEN_BIN names no program")
 	}
 	p := &programs{TB: t}
 	p.settings = append([]string{"AWAKEN_ADMIN_API_BEARER_TOKEN=" + adminToken, "AWAKEN_DATABASE_URL=" + postgresServer.Database(), "AWAKEN_LOG_LEVEL=warn"}, settings...)
 	for range 3 {
-		url, started := p.start(path, "127.0.0.1:0")
-		p.urls, p.running = append(p.urls, url), append(p.running, started)
+		r := p.start()
+		p.urls, p.running = append(p.urls, r.URLs[0]), append(p.running, r)
 	}
 	p.url = newBalancer(t, p.urls)
 	return p
+}
+
+// start starts another replica, which may have more settings.
+func (p *programs) start(settings ...string) *rigtest.Program {
+	p.Helper()
+	return rigtest.Serve(p.TB, slices.Concat(p.settings, settings), "--seed", "demo")
 }
 
 // crash kills every replica, and starts others at their addresses.
 func (p *programs) crash() {
 	p.Helper()
 	for _, r := range p.running {
-		r.killed = true
-		if err := r.cmd.Process.Kill(); err != nil {
-			p.Fatal(err)
-		}
+		r.Kill()
 	}
-	for i, r := range p.running {
-		<-r.ended
-		_, p.running[i] = p.start(os.Getenv("AWAKEN_BIN"), strings.TrimPrefix(p.urls[i], "http://"))
+	for _, r := range p.running {
+		r.Again()
 	}
 }
 
@@ -111,74 +100,12 @@ func (p *programs) replay() {
 		return true
 	})
 	began := time.Now()
-	cmd := exec.Command(os.Getenv("AWAKEN_BIN"), args...)
-	cmd.Dir = p.TempDir()
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir}, p.settings...)
-	out, err := cmd.CombinedOutput()
+	out, err := rigtest.Command(p, p.TempDir(), p.settings, args...).CombinedOutput()
 	text := string(out)
 	if err != nil || len(args) == n || strings.Count(text, `"equal":true`) != len(args)-n {
 		p.Errorf("%d runs are replayed: %v\n%s", len(args)-n, err, text)
 	}
 	p.Logf("%d runs replay, %d of them event by event, within %s", strings.Count(text, `"equal":true`), strings.Count(text, `"equal":true`)-strings.Count(text, `"events":0`), time.Since(began).Round(time.Millisecond))
-}
-
-// start starts a replica and returns its URL.
-func (p *programs) start(path, address string) (string, *program) {
-	p.Helper()
-	dir := p.TempDir()
-	cmd := exec.Command(path, "serve", "--seed", "demo", "--address", address, "--storage-dir", dir)
-	out := &output{}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, p.settings...)
-	if err := cmd.Start(); err != nil {
-		p.Fatal(err)
-	}
-	r := &program{cmd: cmd, ended: make(chan error, 1)}
-	go func() { r.ended <- cmd.Wait() }()
-	p.Cleanup(func() {
-		if r.killed {
-			return
-		}
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case err := <-r.ended:
-			if err != nil {
-				p.Errorf("a replica ended with %v", err)
-			}
-		case <-time.After(patience):
-			_ = cmd.Process.Kill()
-			p.Error("a replica does not stop")
-		}
-		if p.Failed() {
-			p.Logf("a replica said:\n%s", out)
-		}
-	})
-	for late := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if m := listensOn.FindStringSubmatch(out.String()); m != nil && strings.Contains(out.String(), "Ctrl-C stops") {
-			return m[1], r
-		}
-		if time.Now().After(late) {
-			p.Fatalf("a replica does not start:\n%s", out)
-		}
-	}
-}
-
-// output is what a replica has written.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(data []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(data)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // at returns the programs as a client sees them whose requests all go to one replica.
@@ -198,18 +125,8 @@ func (p *programs) with(t *testing.T) *programs {
 // request sends a request. A key may be "".
 func (p *programs) request(ctx context.Context, method, path, key, body string, headers ...string) *http.Response {
 	p.Helper()
-	req, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body))
-	if err != nil {
-		p.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	resp, err := http.DefaultClient.Do(req)
+	c := &rigtest.Client{URLs: []string{p.url}, Key: key}
+	resp, err := c.Open(ctx, method, path, body, headers...)
 	if err != nil {
 		p.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -264,9 +181,5 @@ func (p *programs) newKey(tenant string) (secret, id string) {
 // eventually waits until ok returns true.
 func (p *programs) eventually(what string, ok func() bool) {
 	p.Helper()
-	for late := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(late) {
-			p.Fatalf("not %s", what)
-		}
-	}
+	rigtest.Until(p, what, patience, ok)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken/bus/nats"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/rigtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -136,20 +136,7 @@ func newFleetAt(t testing.TB, database string, n int, model llm.Model, join func
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- srv.Serve(ctx, l) }()
-		t.Cleanup(func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
-		f.urls = append(f.urls, "http://"+l.Addr().String())
+		f.urls = append(f.urls, rigtest.Listen(t, srv))
 	}
 	return f
 }
@@ -244,19 +231,20 @@ func (s *stream) until(text string) {
 // child waits for the thread of a delegate.
 func (f *fleet) child(parent string) string {
 	f.Helper()
-	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+	child := ""
+	rigtest.Until(f, "there is another thread", patience, func() bool {
 		list, err := f.store.ListThreads(context.Background(), awaken.ThreadQuery{Limit: 10})
 		if err != nil {
 			f.Fatal(err)
 		}
 		for _, th := range list {
 			if th.ID != parent {
-				return th.ID
+				child = th.ID
 			}
 		}
-	}
-	f.Fatal("there is no other thread")
-	return ""
+		return child != ""
+	})
+	return child
 }
 
 // gated is a model that stops in the middle of its answer until it is let go on.
