@@ -394,7 +394,8 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 			buf = appendjson.Text(buf, `,"request":{"prompt":`, d.Prompt)
 			buf = appendjson.Text(buf, `,"tools":`, d.Tools)
 			buf = appendjson.Text(buf, `,"parameters":`, d.Parameters)
-			buf = append(appendjson.Text(buf, `,"messages":`, d.Messages), '}')
+			buf = appendjson.Text(buf, `,"messages":`, d.Messages)
+			buf = append(appendjson.IntIf(buf, `,"version":`, d.Version), '}')
 		}
 	case *StateSnapshot:
 		buf = e.keep(ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...)))

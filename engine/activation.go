@@ -41,6 +41,7 @@ type activation struct {
 	attended  bool                // the parent runs it and waits for it
 	started   bool                // run_start has been committed
 	endAtOnce *awaken.Termination // set if the run was continued only to be ended
+	narrator  narrator            // nil unless it is a replay
 }
 
 // stepState is the current step, or the last one.

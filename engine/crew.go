@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/ownership"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // resultWait is how long a finished result waits for others to share its commit.
@@ -98,6 +99,9 @@ func (w *crew) run(ctx context.Context) *end {
 	defer w.outcomes.reset()
 	var look <-chan time.Time
 	for {
+		if err := w.inbox.compactor.hear(builtin.AtInbox); err != nil {
+			return w.abort(w.fail(err))
+		}
 		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision posted by another process
 			if err := w.inbox.take(ctx); err != nil {
 				return w.abort(w.fail(err))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // finish ends the run: the run_end phase, the last commit, run_finish. It reports true if a run at
@@ -37,7 +38,7 @@ func (r *run) windUp(e *end, before *runStatus, quiet bool) (again, over bool) {
 	defer cancel()
 	r.wallet.settleRemaining(ctx)
 	r.outcomes.closeAll(e)
-	if err := r.compactor.detach(e.Type == awaken.Cancelled); err != nil {
+	if err := r.compactor.detach(e.Type == awaken.Cancelled, builtin.AtEnd); err != nil {
 		r.log().Error("cannot apply a summary", "error", err)
 	}
 	if e.Type == awaken.NaturalEnd && !quiet {

@@ -31,7 +31,7 @@ func handTo(ctx context.Context, r *run, to string) *end {
 		r.forgetHandoff() // a later run on the thread would fail the same way
 		return &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
 	}
-	if err := r.compactor.detach(false); err != nil {
+	if err := r.compactor.detach(false, builtin.AtHandoff); err != nil {
 		return r.fail(err)
 	}
 	if err := r.phases.deactivate(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // inbox reads what others have posted to the thread.
@@ -32,7 +33,7 @@ func (in *inbox) take(ctx context.Context) error {
 		return err
 	}
 	in.journal.unread = false
-	return in.takeItems(items, awaken.NextStep)
+	return in.takeItems(items, awaken.NextStep, builtin.AtInbox)
 }
 
 // unread returns the items of the inbox that no run has read.
@@ -55,7 +56,7 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := in.takeItems(items, awaken.OnNaturalEnd); err != nil {
+	if err := in.takeItems(items, awaken.OnNaturalEnd, builtin.AtUnread); err != nil {
 		return err
 	}
 	if len(in.journal.read) == n {
@@ -66,7 +67,7 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 
 // takeItems applies the items that may be read at a boundary. It fails if the store does: a
 // decision that was accepted must not be lost.
-func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error {
+func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint, found builtin.CompactionPoint) error {
 	for _, it := range items {
 		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && at != awaken.OnNaturalEnd {
 			continue
@@ -101,7 +102,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 			in.received++
 		}
 		if it.Compaction != nil {
-			if err := in.compactor.accept(it.Compaction); err != nil {
+			if err := in.compactor.accept(it.Compaction, found); err != nil {
 				in.log().Error("cannot apply a summary", "error", err)
 			}
 		}

@@ -140,6 +140,9 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil {
 			e = r.takeStep()
 		}
+		if e == nil {
+			e = r.fail(r.compactor.hear(builtin.AtInbox))
+		}
 		if e == nil && r.journal.inboxWaits() {
 			e = r.fail(r.inbox.take(r.ctx))
 		}

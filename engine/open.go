@@ -31,6 +31,7 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	r := newRun()
 	r.rt, r.ctx, r.thread, r.active.cancel = rt, runCtx, threadID, cancel
 	r.attended, r.endAtOnce = req.Attended, req.End
+	r.narrator, _ = ownership.Of[narrator](ctx)
 	if req.Attended {
 		r.active.parent = parent
 	}
@@ -397,7 +398,7 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	var refused []error
 	if len(req.Decisions) > 0 && op.endAtOnce == nil { // those that were accepted before count
 		waiting := slices.DeleteFunc(slices.Clone(op.cp.Inbox), func(it awaken.InboxItem) bool { return it.Decision == nil })
-		if err := op.inbox.takeItems(waiting, awaken.OnNaturalEnd); err != nil {
+		if err := op.inbox.takeItems(waiting, awaken.OnNaturalEnd, builtin.AtOpen); err != nil {
 			return err
 		}
 	}
@@ -415,7 +416,10 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	if op.endAtOnce != nil { // the next owner reads the rest
 		items = slices.DeleteFunc(slices.Clone(items), func(it awaken.InboxItem) bool { return it.RunID != op.info.RunID || len(it.Messages) == 0 })
 	}
-	if err := op.inbox.takeItems(items, awaken.OnNaturalEnd); err != nil {
+	if err := op.inbox.takeItems(items, awaken.OnNaturalEnd, builtin.AtOpen); err != nil {
+		return err
+	}
+	if err := op.compactor.hear(builtin.AtOpen); err != nil {
 		return err
 	}
 	op.decider.expire() // a decision accepted in time counts, however late it is read
@@ -460,7 +464,10 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	}
 	first := len(op.conv.added)             // index of the first input message
 	if !op.resumed && op.endAtOnce == nil { // messages posted to the thread are input, too
-		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd); err != nil {
+		if err := op.compactor.hear(builtin.AtOpen); err != nil {
+			return err
+		}
+		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd, builtin.AtOpen); err != nil {
 			return err
 		}
 		for first < len(op.conv.added) && op.conv.added[first].Metadata != nil && op.conv.added[first].Metadata.Compaction != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // awaitDecisions parks a run whose calls wait for decisions. It returns nil if a decision arrived
@@ -39,7 +40,7 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	before := statusOf(r.rec)
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	r.wallet.settleRemaining(ctx)
-	err := r.compactor.detach(false)
+	err := r.compactor.detach(false, builtin.AtPark)
 	if err == nil {
 		err = r.journal.flush(ctx, &before)
 	}

@@ -116,7 +116,7 @@ func (r *run) checkPlanned(context.Context) *end {
 
 // takeSummary applies a finished summary of the conversation, if there is one.
 func (r *run) takeSummary(context.Context) *end {
-	return r.fail(r.compactor.take())
+	return r.fail(r.compactor.take(builtin.AtStep))
 }
 
 // openStep begins a step and runs the step_start phase.
@@ -225,7 +225,7 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	if e != nil {
 		r.outcomes.closeAll(e)
 	} else if r.active.yield.Load() { // the next owner can start a summary at once
-		if err := r.compactor.detach(true); err != nil {
+		if err := r.compactor.detach(true, builtin.AtYield); err != nil {
 			e = r.fail(err)
 		}
 	}

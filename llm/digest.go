@@ -15,7 +15,14 @@ type RequestDigest struct {
 	Tools      string `json:"tools"`      // their names, descriptions and parameters, in order
 	Parameters string `json:"parameters"` // the model and the inference parameters
 	Messages   string `json:"messages"`
+	// Version is the way in which the digests were computed: the [DigestVersion] of the program that made them. Only digests of one
+	// version can be compared.
+	Version int `json:"version,omitempty"`
 }
+
+// DigestVersion is the version of the digests that [Request.Digest] makes. Versions count from 0. Digests are stored with runs: a change to
+// how they are computed needs the next version.
+const DigestVersion = 0
 
 // Digest returns the digests of a request. Text, if it is not nil, is applied to each text before it counts.
 func (r *Request) Digest(text func(string) string) RequestDigest {
@@ -42,7 +49,7 @@ func (r *Request) Digest(text func(string) string) RequestDigest {
 		ends[i] = len(buf)
 	}
 	all := string(buf)
-	return RequestDigest{all[:ends[0]], all[ends[0]:ends[1]], all[ends[1]:ends[2]], all[ends[2]:]}
+	return RequestDigest{all[:ends[0]], all[ends[0]:ends[1]], all[ends[1]:ends[2]], all[ends[2]:], DigestVersion}
 }
 
 // parameters returns the digest of the model and the parameters.

@@ -162,12 +162,13 @@ func replayRegistry(ctx context.Context, con *console, s *settings.Settings, b *
 
 // replayed is the result of a replay in JSON.
 type replayed struct {
-	RunID      string             `json:"run_id"`
-	Equal      bool               `json:"equal"`
-	Exact      bool               `json:"exact"`
-	Runs       int                `json:"runs"`
-	Events     int                `json:"events"`
-	Difference *replay.Difference `json:"difference,omitempty"`
+	RunID       string             `json:"run_id"`
+	Equal       bool               `json:"equal"`
+	Exact       bool               `json:"exact"`
+	Runs        int                `json:"runs"`
+	Events      int                `json:"events"`
+	Difference  *replay.Difference `json:"difference,omitempty"`
+	NotCompared []string           `json:"not_compared,omitempty"`
 }
 
 func printReplay(con *console, rec *trace.Recording, res *replay.Result, asJSON bool) error {
@@ -175,9 +176,14 @@ func printReplay(con *console, rec *trace.Recording, res *replay.Result, asJSON 
 	var err error
 	switch {
 	case asJSON:
-		err = json.NewEncoder(con.out).Encode(replayed{rec.Run.RunID, d == nil, res.Exact, res.Runs, res.Events, d})
+		err = json.NewEncoder(con.out).Encode(replayed{rec.Run.RunID, d == nil, res.Exact, res.Runs, res.Events, d, res.NotCompared})
 	case d == nil:
 		_, err = fmt.Fprintf(con.out, "%d events of %d runs are as recorded\n", res.Events, res.Runs)
+		for _, note := range res.NotCompared {
+			if err == nil {
+				_, err = fmt.Fprintf(con.out, "not compared: %s\n", printable(note, false))
+			}
+		}
 	default:
 		_, err = fmt.Fprintln(con.out, printable(d.String(), true))
 	}

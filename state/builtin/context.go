@@ -18,6 +18,9 @@ type CompactionState struct {
 	// InFlight is the current attempt, in this process or another. There is at most one.
 	// It times out, so that an attempt lost in a crash does not block later ones.
 	InFlight *CompactionTask `json:"in_flight,omitempty"`
+	// Ended are the attempts that ended since a state_snapshot last showed the state, at most 16. A replay reads from them what became of
+	// each attempt, and where.
+	Ended []CompactionEnd `json:"ended,omitempty"`
 
 	Failures  int    `json:"failures,omitempty"` // in a row
 	LastError string `json:"last_error,omitempty"`
@@ -33,6 +36,72 @@ type CompactionTask struct {
 	TaskID            string `json:"task_id"`
 	BoundaryMessageID string `json:"boundary_message_id"` // the last summarised message
 	StartedAt         int64  `json:"started_at_ms"`
+
+	FirstMessageID string `json:"first_message_id,omitempty"` // the first summarised message
+	RunID          string `json:"run_id,omitempty"`           // the run that began the attempt
+	Step           int    `json:"step,omitempty"`             // the step of that run, 0-based
+	Overflow       bool   `json:"overflow,omitempty"`         // a request of that step was refused as too large
+}
+
+// CompactionEnd is an attempt to summarise that has ended.
+type CompactionEnd struct {
+	CompactionTask
+	Outcome CompactionOutcome `json:"outcome"`
+	EndedBy string            `json:"ended_by"`           // the run that recorded the end
+	EndStep int               `json:"end_step,omitempty"` // the number of steps that this run had completed
+	Point   CompactionPoint   `json:"point"`              // where it did
+
+	MessageID  string    `json:"message_id,omitempty"` // of the summary
+	Error      string    `json:"error,omitempty"`      // why there is none
+	PreTokens  int       `json:"pre_tokens,omitempty"`
+	PostTokens int       `json:"post_tokens,omitempty"`
+	Usage      llm.Usage `json:"usage,omitzero"`
+	CostUSD    float64   `json:"cost_usd,omitempty"`
+	At         int64     `json:"timestamp_ms"`
+}
+
+// CompactionOutcome is what became of an attempt to summarise.
+type CompactionOutcome string
+
+const (
+	CompactionSummary   CompactionOutcome = "summary"   // the summary replaced messages
+	CompactionFailed    CompactionOutcome = "failed"    // there is none
+	CompactionSkipped   CompactionOutcome = "skipped"   // it would have saved too little
+	CompactionRewritten CompactionOutcome = "rewritten" // the conversation no longer has the summarised messages
+	CompactionCancelled CompactionOutcome = "cancelled" // the run was cancelled, or its owner stopped
+	CompactionLost      CompactionOutcome = "lost"      // there was no result in time, and another attempt began
+	CompactionLate      CompactionOutcome = "late"      // the result of a lost attempt arrived: only its cost counted
+)
+
+// CompactionPoint is a place in a run where an attempt to summarise can end.
+type CompactionPoint string
+
+const (
+	AtStep     CompactionPoint = "step"     // before a step
+	AtOverflow CompactionPoint = "overflow" // after the model refused a request as too large
+	AtBegin    CompactionPoint = "begin"    // when another attempt began
+	AtHandoff  CompactionPoint = "handoff"
+	AtYield    CompactionPoint = "yield" // when its owner stopped
+	AtPark     CompactionPoint = "park"
+	AtEnd      CompactionPoint = "end"
+	AtOpen     CompactionPoint = "open"   // in the inbox, when an activation began
+	AtInbox    CompactionPoint = "inbox"  // in the inbox, while the run was active
+	AtUnread   CompactionPoint = "unread" // in the inbox, for which the store refused to end or park the run
+)
+
+// maxEnded is the number of ended attempts that the state keeps.
+const maxEnded = 16
+
+// End records the end of the attempt in flight, or of one that was lost. It forgets the ends that a state_snapshot has shown: those of other
+// runs and of earlier steps.
+func (s *CompactionState) End(e CompactionEnd) {
+	kept := make([]CompactionEnd, 0, len(s.Ended)+1) // states share the list
+	for _, o := range s.Ended {
+		if o.EndedBy == e.EndedBy && o.EndStep >= e.EndStep {
+			kept = append(kept, o)
+		}
+	}
+	s.Ended = append(kept[max(0, len(kept)-maxEnded+1):], e)
 }
 
 // CompactionLease is the time after which an attempt without a result counts as lost.

@@ -113,15 +113,8 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	defer s.moved.Broadcast()
 	p = s.find(e)
 	ev := e.Event
-	switch got := ev.(type) {
-	case *awaken.InferenceComplete:
-		if p != nil {
-			ev = p.sameRequest(s, got, p.recordedRequest())
-		}
-	case *awaken.RunFinish:
-		if p != nil {
-			ev = p.sameError(got)
-		}
+	if got, ok := ev.(*awaken.InferenceComplete); ok && p != nil {
+		ev = p.sameRequest(s, got, p.recordedRequest())
 	}
 	data, err := awaken.AppendEvent(nil, ev)
 	if err != nil {
@@ -146,7 +139,7 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 		got := s.renamed(string(data), want)
 		if got != want {
 			s.inexact = true
-			if s.prompts || p.cut.at >= 0 && i > p.cut.at || p.reopened > 0 && i >= p.reopened { // there are other hooks, or how far those of the run had come is not recorded
+			if s.prompts || p.cut.at >= 0 && i > p.cut.at { // there are other hooks, or how far those of the run had come is not recorded
 				got, want = revision.ReplaceAllString(got, `"revision":0`), revision.ReplaceAllString(want, `"revision":0`)
 			}
 			if timeless(got) != timeless(want) {
@@ -225,7 +218,7 @@ func (s *stage) conclude(ctx context.Context, store Store) (*Result, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Result{Difference: s.diff, Exact: s.diff == nil && !s.inexact, Events: s.compared, Runs: len(s.order)}, nil
+	return &Result{Difference: s.diff, Exact: s.diff == nil && !s.inexact, Events: s.compared, Runs: len(s.order), NotCompared: s.uncompared}, nil
 }
 
 // compareLeft compares the messages and calls of a run with the record's.

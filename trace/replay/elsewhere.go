@@ -71,19 +71,7 @@ func (e elsewhere) Post(ctx context.Context, threadID string, items ...awaken.In
 	if !e.known[threadID] {
 		return nil
 	}
-	if err := e.Store.Post(ctx, threadID, items...); err != nil {
-		return err
-	}
-	s := e.stage
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, it := range items {
-		if it.Compaction != nil {
-			s.delivered(threadID, it.Compaction.TaskID)
-		}
-	}
-	s.moved.Broadcast()
-	return nil
+	return e.Store.Post(ctx, threadID, items...)
 }
 
 // Unread returns what a thread has not read. Its run reads it now.
@@ -104,10 +92,15 @@ func (e elsewhere) Unread(ctx context.Context, threadID string) ([]awaken.InboxI
 	return items, err
 }
 
-// Commit commits. A run that is about to wait may be told of decisions first, and is refused then.
+// Commit commits. A decision or a summary may arrive when a run is about to wait or to end, and the commit is refused then.
 func (e elsewhere) Commit(ctx context.Context, c *awaken.Commit) error {
 	if c.RequireEmptyInbox {
 		e.decideLate(c.Run.RunID)
+		if res := e.stage.arrives(c.Run.RunID, c.Run.Steps); res != nil {
+			if err := e.Store.Post(ctx, c.ThreadID, awaken.InboxItem{ID: "compaction:" + res.TaskID, Compaction: res}); err != nil {
+				return err
+			}
+		}
 	}
 	return e.Store.Commit(ctx, c)
 }

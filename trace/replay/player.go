@@ -101,6 +101,8 @@ type Result struct {
 	Exact  bool
 	Events int // that were compared
 	Runs   int
+	// NotCompared says which parts of the record could not be compared, and why.
+	NotCompared []string
 }
 
 // Play plays runs that followed each other, the oldest first, with the runs that they started. The first one must have the log of its
@@ -118,13 +120,12 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 			return nil, err
 		}
 	}
-	s.scribe = newScribe(s)
+	s.findAttempts()
 	reg, err := s.registry(p.Registry)
 	if err != nil {
 		return nil, err
 	}
 	store := s.beyond(p.Store)
-	s.inbox = store
 	s.version = &single{reg: reg}
 	rt, err := p.Open(Setup{Versions: s.version, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s }, Budgets: budgeted(s.order),
 		Now: s.now, NewID: s.draw, Tap: tap{s}})
@@ -234,7 +235,6 @@ func (s *stage) play(ctx context.Context, store Store, p *part) error {
 		if i > 0 && p.followed && s.parted() {
 			break
 		}
-		s.finish(ctx, place{p: p, act: i})
 		s.version.lose(a)
 		_, err := s.rt.Run(ctx, req, s)
 		if err != nil && run.Termination.Type != awaken.Failed {

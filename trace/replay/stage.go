@@ -18,7 +18,6 @@ type stage struct {
 	parts   map[string]*part // by run id
 	order   []*part
 	mode    func(agentID string) awaken.ExecutionMode
-	*scribe
 
 	mu       sync.Mutex
 	moved    sync.Cond // an event was published, or the replay has parted
@@ -30,6 +29,8 @@ type stage struct {
 	inexact  bool
 	prompts  bool // agents have the plugin that cancels runs
 	compared int
+
+	uncompared []string // see [Result.NotCompared]
 }
 
 func newStage(p *Player) *stage {
