@@ -218,9 +218,11 @@ func (t *Termination) append(buf []byte) []byte {
 	case Blocked, Failed:
 		buf = appendjson.Text(buf, `,"value":`, t.Message)
 	}
-	buf = appendjson.TextIf(buf, `,"point":`, t.Point)
-	buf = appendjson.TextIf(buf, `,"call_id":`, t.CallID)
-	buf = appendjson.TextIf(buf, `,"kind":`, t.Kind)
-	buf = appendjson.TextIf(buf, `,"cause":`, t.Cause)
+	if d := t.Details; d != nil {
+		buf = appendjson.TextIf(buf, `,"point":`, d.Point)
+		buf = appendjson.TextIf(buf, `,"call_id":`, d.CallID)
+		buf = appendjson.TextIf(buf, `,"kind":`, d.Kind)
+		buf = appendjson.IntIf(buf, `,"cause_at":`, d.CauseAt)
+	}
 	return append(buf, '}')
 }

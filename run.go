@@ -42,13 +42,42 @@ type Termination struct {
 	Code    string // stopped: the condition that was met
 	Detail  string // stopped: details for people
 	Message string // blocked: the reason; error: the error
+	// Details, if set, say what a guard blocked, or which error of a model ended the run. They must not be modified.
+	Details *TerminationDetails
+}
+
+// TerminationDetails are details that few terminations have.
+type TerminationDetails struct {
 	// Point and CallID say what a guard blocked: content at that point and, at [ResultPoint], of that call. The content is not stored.
 	// They are "" if a gate or a person refused, because what they refused is.
-	Point  GuardPoint
-	CallID string
-	// Kind and Cause are the kind and the text of the model's error that ended the run, with Type error or stopped.
-	Kind  llm.Kind
-	Cause string
+	Point  GuardPoint `json:"point,omitempty"`
+	CallID string     `json:"call_id,omitempty"`
+	// Kind is the kind of the model's error that ended the run, with Type error or stopped. The text of the error is the end of Message or
+	// Detail, from the byte CauseAt on; see [Termination.Cause].
+	Kind    llm.Kind `json:"kind,omitempty"`
+	CauseAt int      `json:"cause_at,omitempty"`
+}
+
+// Cause returns the text of the model's error that ended the run, or "".
+func (t Termination) Cause() string {
+	text := t.Message
+	if t.Type == Stopped {
+		text = t.Detail
+	}
+	if d := t.Details; d != nil && d.Kind != "" && d.CauseAt <= len(text) {
+		return text[d.CauseAt:]
+	}
+	return ""
+}
+
+// CausedBy returns the termination with the kind and the text of the model's error, with which its Message or Detail ends.
+func (t Termination) CausedBy(kind llm.Kind, text string) Termination {
+	all := len(t.Message)
+	if t.Type == Stopped {
+		all = len(t.Detail)
+	}
+	t.Details = &TerminationDetails{Kind: kind, CauseAt: max(0, all-len(text))}
+	return t
 }
 
 type stoppedWire struct {
@@ -59,13 +88,10 @@ type stoppedWire struct {
 // MarshalJSON encodes the termination as {"type": …, "value": …}.
 func (t Termination) MarshalJSON() ([]byte, error) {
 	w := struct {
-		Type   TerminationType `json:"type"`
-		Value  any             `json:"value,omitempty"`
-		Point  GuardPoint      `json:"point,omitempty"`
-		CallID string          `json:"call_id,omitempty"`
-		Kind   llm.Kind        `json:"kind,omitempty"`
-		Cause  string          `json:"cause,omitempty"`
-	}{Type: t.Type, Point: t.Point, CallID: t.CallID, Kind: t.Kind, Cause: t.Cause}
+		Type  TerminationType `json:"type"`
+		Value any             `json:"value,omitempty"`
+		*TerminationDetails
+	}{Type: t.Type, TerminationDetails: t.Details}
 	switch t.Type {
 	case Stopped:
 		w.Value = stoppedWire{t.Code, t.Detail}
@@ -79,17 +105,17 @@ func (t Termination) MarshalJSON() ([]byte, error) {
 // name of behavior_requested. Unknown fields are ignored; see [UnmarshalEvent].
 func (t *Termination) UnmarshalJSON(data []byte) error {
 	var w struct {
-		Type   TerminationType `json:"type"`
-		Value  json.RawMessage `json:"value"`
-		Point  GuardPoint      `json:"point"`
-		CallID string          `json:"call_id"`
-		Kind   llm.Kind        `json:"kind"`
-		Cause  string          `json:"cause"`
+		Type  TerminationType `json:"type"`
+		Value json.RawMessage `json:"value"`
+		TerminationDetails
 	}
 	if err := strict.UnmarshalKnown(data, &w); err != nil {
 		return fmt.Errorf("termination: %w", err)
 	}
-	out := Termination{Type: w.Type, Point: w.Point, CallID: w.CallID, Kind: w.Kind, Cause: w.Cause}
+	out := Termination{Type: w.Type}
+	if w.TerminationDetails != (TerminationDetails{}) {
+		out.Details = &w.TerminationDetails
+	}
 	var err error
 	switch w.Type {
 	case NaturalEnd, BehaviorRequested, Cancelled, Suspended:

@@ -76,7 +76,7 @@ func (gd *guards) passInput(m *llm.Message) *llm.Message {
 		gd.ending = &awaken.Termination{Type: awaken.Failed, Message: err.Error()}
 		return nil
 	case v.Blocked():
-		gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Point: awaken.InputPoint}
+		gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Details: &awaken.TerminationDetails{Point: awaken.InputPoint}}
 		return nil
 	case v.Suspended():
 		gd.hold(&awaken.HeldMessage{Point: awaken.InputPoint, Messages: []*llm.Message{p.Message}}, v.Ticket())
@@ -196,7 +196,7 @@ func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 		gd.addInput(m)
 	}
 	if gd.ending != nil {
-		gd.ending.Point = "" // the ledger has the message
+		gd.ending.Details = nil // the ledger has the message
 	}
 	if gd.rec.Input.FromSeq == 0 {
 		gd.rec.Input = llm.Interval{FromSeq: from, ToSeq: gd.journal.count + len(gd.conv.added)}

@@ -116,7 +116,7 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 	}
 	switch {
 	case v.Blocked():
-		return nil, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Point: awaken.OutputPoint}}
+		return nil, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Details: &awaken.TerminationDetails{Point: awaken.OutputPoint}}}
 	case v.Suspended():
 		return nil, r.holdOutput(ctx, s, p.Message, v.Ticket())
 	}

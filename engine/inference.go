@@ -171,7 +171,8 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		if d, bad := r.stops().stop(nil, false); bad != nil {
 			return r.fail(bad)
 		} else if d != nil {
-			return &end{Termination: awaken.Termination{Type: awaken.Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error(), Kind: le.Kind, Cause: err.Error()}}
+			t := awaken.Termination{Type: awaken.Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error()}
+			return &end{Termination: t.CausedBy(le.Kind, err.Error())}
 		}
 		return nil
 	}
@@ -191,7 +192,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	}
 	e := r.fail(fmt.Errorf("inference: %w", err))
 	if known && e.Type == awaken.Failed {
-		e.Kind, e.Cause = le.Kind, err.Error()
+		e.Termination = e.CausedBy(le.Kind, err.Error())
 	}
 	return e
 }

@@ -92,7 +92,8 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 	case v.Blocked():
 		res := awaken.ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.Reason()))
 		res.Metadata = map[string]any{"rejected": true}
-		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Point: awaken.ResultPoint, CallID: c.state.CallID}}
+		what := &awaken.TerminationDetails{Point: awaken.ResultPoint, CallID: c.state.CallID}
+		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Details: what}}
 	case v.Suspended():
 		oc.ledger.edit(c).HeldResult = oc.detachResult(ctx, p.Result)
 		t := v.Ticket()

@@ -106,9 +106,9 @@ var wire = map[reflect.Type]object{
 		object{"properties": object{"type": enum(awaken.NaturalEnd, awaken.BehaviorRequested, awaken.Cancelled, awaken.Suspended)},
 			"additionalProperties": false},
 		ended(object{"value": object{"type": "object", "required": []string{"code"}, "properties": object{"code": text, "detail": text}},
-			"kind": text, "cause": text}, awaken.Stopped),
+			"kind": text, "cause_at": object{"type": "integer"}}, awaken.Stopped),
 		ended(object{"value": text, "point": enum(awaken.InputPoint, awaken.OutputPoint, awaken.ResultPoint), "call_id": text}, awaken.Blocked),
-		ended(object{"value": text, "kind": text, "cause": text}, awaken.Failed),
+		ended(object{"value": text, "kind": text, "cause_at": object{"type": "integer"}}, awaken.Failed),
 	}},
 	reflect.TypeFor[llm.Block](): {"type": "object", "required": []string{"type"}, "oneOf": []any{
 		block(object{"text": object{"type": "string"}}, "text", llm.TextBlock),

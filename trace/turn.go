@@ -273,7 +273,10 @@ func (t *turnReader) end() {
 	}
 	s.Text, s.Reasoning = t.text.String(), t.mind.String()
 	if run := t.rec.Run; !s.Answered && run.Status == awaken.RunDone && run.Termination.Type == awaken.Failed {
-		s.Error, s.ErrorKind = cmp.Or(run.Termination.Cause, run.Termination.Message), run.Termination.Kind
+		s.Error = cmp.Or(run.Termination.Cause(), run.Termination.Message)
+		if d := run.Termination.Details; d != nil {
+			s.ErrorKind = d.Kind
+		}
 	}
 }
 

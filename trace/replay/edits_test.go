@@ -53,6 +53,51 @@ func (e *edited) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	return replaced(e, e.run, v, err)
 }
 
+// TestPlay_ComparesDigestsOfOneVersion replays a record whose digests another version of the program has computed, with another prompt: they are not
+// compared, and the result says so.
+func TestPlay_ComparesDigestsOfOneVersion(t *testing.T) {
+	t.Parallel()
+	h := awakentest.New(t, returning().config)
+	id := h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("Hello")}}).Result.RunID
+	from := edited{Source: h.Store.(*memory.Store), old: `"request":{"prompt":"`, new: `"request":{"version":7,"prompt":"0`, entries: true}
+	rec, err := (&trace.Recorder{Source: &from, Before: true}).Record(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := returning().replay(t, rec)
+	if want := "requests of run " + id + ": written by digest version 7, want 0"; res.Difference != nil || len(res.NotCompared) != 1 || res.NotCompared[0] != want {
+		t.Errorf("the replay has %v, and did not compare %q; want %q", res.Difference, res.NotCompared, want)
+	}
+}
+
+// TestPlay_ComparesErrors changes the kind of the error that ended a run, in its end alone.
+func TestPlay_ComparesErrors(t *testing.T) {
+	t.Parallel()
+	failing := func() *shop {
+		sh := newShop(nil)
+		sh.config.Providers["p"] = llmtest.NewScript(llmtest.Turn{Error: &llmtest.Failure{Kind: llm.Overloaded, Message: "full", RetryAfterMS: 3_600_000}})
+		return sh
+	}
+	h := awakentest.New(t, failing().config)
+	h.Run(awaken.RunRequest{ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("Hello")}})
+	for _, tt := range []struct {
+		old, new string
+		equal    bool
+	}{
+		{equal: true},
+		{old: `"kind":"overloaded"`, new: `"kind":"rate_limited"`},
+		{old: `"cause_at":11`, new: `"cause_at":12`},
+	} {
+		rec, err := (&trace.Recorder{Source: &edited{Source: h.Store.(*memory.Store), old: tt.old, new: tt.new, entries: tt.old != ""}, Before: true}).Record(t.Context(), "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := failing().replay(t, rec).Difference; (d == nil) != tt.equal {
+			t.Errorf("with %s: the difference is %v", tt.new, d)
+		}
+	}
+}
+
 // returning is a shop whose second run is about to be edited.
 func returning() *shop {
 	sh := newShop(func(s *awaken.AgentSpec) { s.SystemPrompt = "You sell books." })

@@ -27,8 +27,11 @@ func (p *part) placeBlock() {
 	last := len(p.acts) - 1
 	a := &p.acts[last]
 	t := a.finish.Termination
-	p.block = block{t.Point, t.Message, -1, t.CallID}
-	if t.Point != awaken.InputPoint {
+	if p.block.act = -1; t.Details == nil {
+		return
+	}
+	p.block = block{t.Details.Point, t.Message, -1, t.Details.CallID}
+	if t.Details.Point != awaken.InputPoint {
 		return
 	}
 	if !slices.ContainsFunc(p.events[a.from:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok }) {

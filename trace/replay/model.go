@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"strings"
 	"time"
 
@@ -16,10 +17,6 @@ import (
 // Stream is the model of all runs: it says what the run's model said.
 func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-			a.answer(ctx, s, yield)
-			return
-		}
 		p := s.of(req.Routing.RunID)
 		if p == nil {
 			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no run " + req.Routing.RunID})
@@ -38,7 +35,6 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no further answer"})
 			return
 		}
-		s.finish(ctx, place{p: p, step: st.turn.MessageID})
 		for i, d := range st.Deltas {
 			s.keepPace(ctx, p, p.position(s))
 			s.reachNext(p, d.Kind == llm.UsageDelta || d.Kind == llm.FinishDelta)
@@ -163,8 +159,8 @@ func (s *stage) endStream(ctx context.Context, p *part, st *stream) error {
 	case p.rec.Run.Termination.Type == awaken.Cancelled || !p.root:
 		return s.fallSilent(ctx, p)
 	}
-	if t := p.rec.Run.Termination; t.Type == awaken.Stopped && t.Cause != "" { // after too many errors
-		return &recorded{t.Cause, llm.Error{Kind: t.Kind}}
+	if t := p.rec.Run.Termination; t.Type == awaken.Stopped && t.Cause() != "" { // after too many errors
+		return &recorded{t.Cause(), llm.Error{Kind: t.Details.Kind}}
 	}
 	return &llm.Error{Kind: llm.Overloaded, Message: "the record does not say why"}
 }
@@ -193,10 +189,10 @@ type recorded struct {
 func (e *recorded) Error() string { return e.text }
 func (e *recorded) Unwrap() error { return &e.err }
 
-// failure is the error that ended a run. It is not one after which the model is asked again: it was, in vain.
+// failure is the error that ended a run. The model is not asked again, because it was, in vain: it says to come back in an age.
 func failure(text string, kind llm.Kind) error {
-	if e := (llm.Error{Kind: kind}); kind != "" && !e.Retryable() {
-		return &recorded{text, e}
+	if kind == "" { // it is not a model's
+		return errors.New(text)
 	}
-	return errors.New(text)
+	return &recorded{text, llm.Error{Kind: kind, RetryAfter: math.MaxInt64}}
 }
