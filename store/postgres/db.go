@@ -23,18 +23,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/awaken-go/awaken/automate/schedule"
-	"github.com/awaken-go/awaken/automate/trigger"
-	"github.com/awaken-go/awaken/automate/webhook"
-	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/eval/live"
-	"github.com/awaken-go/awaken/eventlog/changelog"
-	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
-	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use. The
@@ -78,6 +70,7 @@ func (o *Options) setDefaults() {
 // [mailbox.Queue] and [mailbox.Listener] and is safe for concurrent use.
 type DB struct {
 	*queue
+	*sqlstore.Ports
 	database  *database
 	commits   *commits
 	enqueuer  *enqueuer
@@ -126,9 +119,9 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 }
 
 func newDB(d *database, o Options) *DB {
-	a := newAnnouncer(d)
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a,
-		logs: sqlstore.NewLogs(d, o.Logger), horizon: &horizon{db: d}}
+	a, h := newAnnouncer(d), &horizon{db: d}
+	return &DB{queue: &queue{db: d, announcer: a}, Ports: sqlstore.NewPorts(d, h.advance), database: d, commits: newCommits(d, o.Lanes),
+		enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger), horizon: h}
 }
 
 // Close waits for operations in flight and closes all connections.
@@ -170,44 +163,6 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) profile.Store {
 	return sqlstore.NewProfile(db.database, escape(tenant))
-}
-
-// Limits returns the rate limits of providers, which the processes that use the database share.
-func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
-
-// Hooks returns the hooks of runs, which the processes that use the database share.
-func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
-
-// Schedules returns the schedules of all tenants.
-func (db *DB) Schedules() schedule.Store { return sqlstore.NewSchedules(db.database) }
-
-// Triggers returns the triggers of all tenants.
-func (db *DB) Triggers() trigger.Store { return sqlstore.NewTriggers(db.database) }
-
-// Endpoints returns the endpoints of webhooks of all tenants.
-func (db *DB) Endpoints() webhook.EndpointStore { return sqlstore.NewEndpoints(db.database) }
-
-// Judgements returns what is said about the runs of all tenants.
-func (db *DB) Judgements() live.Store { return sqlstore.NewJudgements(db.database) }
-
-// Changes returns the log of changes, which the processes that use the database share.
-func (db *DB) Changes() changelog.Store { return db.changes() }
-
-func (db *DB) changes() *sqlstore.Changes {
-	return &sqlstore.Changes{DB: db.database, Final: db.horizon.advance}
-}
-
-// Rollups returns the figures about the runs of all tenants.
-func (db *DB) Rollups() rollup.Store { return sqlstore.NewRollups(db.changes()) }
-
-// SweepBlobs removes the blobs of all tenants that are held no more.
-func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {
-	return sqlstore.SweepBlobs(ctx, db.database, r)
-}
-
-// Tenants returns the tenants that have threads or schedules, sorted.
-func (db *DB) Tenants(ctx context.Context) ([]string, error) {
-	return sqlstore.Tenants(ctx, db.database)
 }
 
 // Config returns the configuration of the database, which belongs to no tenant. It

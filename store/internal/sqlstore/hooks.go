@@ -14,9 +14,6 @@ type Hooks struct{ db DB }
 
 var _ webhook.Store = (*Hooks)(nil)
 
-// NewHooks returns the hooks of a database.
-func NewHooks(db DB) *Hooks { return &Hooks{db} }
-
 // Hooks returns hooks.
 func (s *Hooks) Hooks(ctx context.Context, q webhook.Query) ([]*webhook.Hook, error) {
 	d := s.db.Dialect()

@@ -14,9 +14,6 @@ type Judgements struct{ db DB }
 
 var _ live.Store = (*Judgements)(nil)
 
-// NewJudgements returns the judgements of a database.
-func NewJudgements(db DB) *Judgements { return &Judgements{db} }
-
 // Judgements returns judgements.
 func (s *Judgements) Judgements(ctx context.Context, q live.Query) ([]*live.Judgement, error) {
 	d := s.db.Dialect()

@@ -13,9 +13,6 @@ type Limits struct{ db DB }
 
 var _ limit.Store = (*Limits)(nil)
 
-// NewLimits returns the buckets of a database.
-func NewLimits(db DB) *Limits { return &Limits{db} }
-
 // LoadBuckets returns buckets and the time.
 func (l *Limits) LoadBuckets(ctx context.Context, names ...string) (out []limit.Stored, now time.Time, err error) {
 	query, args := `1 = 1`, []any(nil)

@@ -14,13 +14,6 @@ type Schedules struct {
 
 var _ schedule.Store = (*Schedules)(nil)
 
-// NewSchedules returns the schedules of a database.
-func NewSchedules(db DB) *Schedules {
-	s := new(Schedules)
-	s.db, s.table, s.noun, s.log = db, "schedules", "schedule", "firings"
-	return s
-}
-
 // Record stores a schedule if its revision is still the stored one, and appends to its log.
 func (s *Schedules) Record(ctx context.Context, p *schedule.Schedule, log ...schedule.Firing) (bool, error) {
 	var add []Statement

@@ -18,13 +18,6 @@ type Triggers struct {
 
 var _ trigger.Store = (*Triggers)(nil)
 
-// NewTriggers returns the triggers of a database.
-func NewTriggers(db DB) *Triggers {
-	s := new(Triggers)
-	s.db, s.table, s.noun, s.log = db, "triggers", "trigger", "fired"
-	return s
-}
-
 // pruneEvery is how many entries of a log are added between two times that old ones are removed, about.
 const pruneEvery = 16
 
