@@ -163,18 +163,23 @@ func (a *Archive) Dataset(ctx context.Context, id string) (*Dataset, error) {
 
 // dataset returns a dataset, and its entry to compare with.
 func (a *Archive) dataset(ctx context.Context, id string) (*Dataset, json.RawMessage, error) {
-	e, err := a.values.Get(ctx, datasetsNamespace, id)
+	return get[Dataset](ctx, a, datasetsNamespace, "dataset", id)
+}
+
+// get returns an entry, decoded and as it is stored, or awaken.ErrNotFound. The noun is for errors.
+func get[T any](ctx context.Context, a *Archive, namespace, noun, id string) (*T, json.RawMessage, error) {
+	e, err := a.values.Get(ctx, namespace, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if e == nil {
-		return nil, nil, fmt.Errorf("dataset %q: %w", id, awaken.ErrNotFound)
+		return nil, nil, fmt.Errorf("%s %q: %w", noun, id, awaken.ErrNotFound)
 	}
-	d := &Dataset{}
-	if err := json.Unmarshal(e.Value, d); err != nil {
-		return nil, nil, fmt.Errorf("dataset %q: %w", id, err)
+	v := new(T)
+	if err := json.Unmarshal(e.Value, v); err != nil {
+		return nil, nil, fmt.Errorf("%s %q: %w", noun, id, err)
 	}
-	return d, e.Value, nil
+	return v, e.Value, nil
 }
 
 // Create stores a new dataset. It returns awaken.ErrConflict if there is one with that id, and awaken.ErrInvalid if it is larger than [MaxDataset].

@@ -109,15 +109,12 @@ func encodeHeader(h *Header) ([]byte, error) {
 }
 
 // Cases returns the cases of a run as they were when it began.
-func (a *Archive) Cases(ctx context.Context, id string) (cases []eval.Fixture, err error) {
-	e, err := a.values.Get(ctx, casesNamespace, id)
+func (a *Archive) Cases(ctx context.Context, id string) ([]eval.Fixture, error) {
+	cases, _, err := get[[]eval.Fixture](ctx, a, casesNamespace, "cases of eval run", id)
 	if err != nil {
 		return nil, err
 	}
-	if e == nil {
-		return nil, fmt.Errorf("cases of eval run %q: %w", id, awaken.ErrNotFound)
-	}
-	return cases, json.Unmarshal(e.Value, &cases)
+	return *cases, nil
 }
 
 // Header returns the header of a run, or awaken.ErrNotFound.
@@ -127,18 +124,7 @@ func (a *Archive) Header(ctx context.Context, id string) (*Header, error) {
 }
 
 func (a *Archive) header(ctx context.Context, id string) (*Header, json.RawMessage, error) {
-	e, err := a.values.Get(ctx, runsNamespace, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	if e == nil {
-		return nil, nil, fmt.Errorf("eval run %q: %w", id, awaken.ErrNotFound)
-	}
-	h := &Header{}
-	if err := json.Unmarshal(e.Value, h); err != nil {
-		return nil, nil, fmt.Errorf("eval run %q: %w", id, err)
-	}
-	return h, e.Value, nil
+	return get[Header](ctx, a, runsNamespace, "eval run", id)
 }
 
 // Update changes the header of a run. It calls change again if another process comes between. If change returns an error, nothing

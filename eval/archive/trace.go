@@ -33,13 +33,6 @@ func (a *Archive) AddTrace(ctx context.Context, runID string, t *Trace) error {
 
 // Trace returns the trace of a cell, or awaken.ErrNotFound.
 func (a *Archive) Trace(ctx context.Context, runID string) (*Trace, error) {
-	e, err := a.values.Get(ctx, tracesNamespace, runID)
-	if err != nil {
-		return nil, err
-	}
-	if e == nil {
-		return nil, fmt.Errorf("trace of run %q: %w", runID, awaken.ErrNotFound)
-	}
-	t := new(Trace)
-	return t, json.Unmarshal(e.Value, t)
+	t, _, err := get[Trace](ctx, a, tracesNamespace, "trace of run", runID)
+	return t, err
 }
