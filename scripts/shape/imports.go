@@ -18,7 +18,7 @@ const (
 	onlyStdRule  = "state, llm and profile import only the standard library, the JSON decoder and encoder, and ropes"
 	moneyRule    = "money imports of ours only internal packages"
 	pluginRule   = "plugins import of ours only the vocabulary, builtin, state, llm, profile, the words of traces and internal packages"
-	internalRule = "internal packages import nothing of ours outside internal"
+	internalRule = "internal packages import nothing of ours outside internal, the kit of process tests aside"
 	rootRule     = "the root package imports of ours only state, llm, money, profile and internal packages"
 	engineRule   = "only commands, test kits and examples import the engine"
 	mailboxRule  = "the queue does not know the registry"
@@ -51,6 +51,7 @@ var importRules = []importRule{
 	{
 		name:   internalRule,
 		of:     list("./internal/*"),
+		except: list("./internal/rigtest"),
 		forbid: list("./..."),
 		allow:  list("./internal/*"),
 	},
@@ -75,7 +76,7 @@ var importRules = []importRule{
 		name: httpRule,
 		of:   list("./..."),
 		except: list("./llm/*", "./protocol", "./protocol/*", "./server", "./server/*", "./console", "./plugin/mcp", "./plugin/mcp/oauth", "./plugin/mcp/oauth/oauthtest", "./plugin/web", "./automate/webhook/deliver",
-			"./internal/sse", "./internal/httpguard", "./internal/httpguard/guardtest", "./internal/otlptest", "./examples/*", "./cmd/awaken", "./scripts/conformance"),
+			"./internal/sse", "./internal/httpguard", "./internal/httpguard/guardtest", "./internal/otlptest", "./internal/rigtest", "./examples/*", "./cmd/awaken", "./scripts/conformance"),
 		forbid: list("net/http", "net/http/*"),
 	},
 	{
