@@ -11,7 +11,7 @@ import (
 )
 
 // Every decoder is fuzzed for the same promise: it never panics, and what it accepts survives a
-// round trip. Every test run replays the corpus in testdata/fuzz.
+// round trip. Every test run runs the corpus in testdata/fuzz.
 
 // seeds adds the examples of a type to the corpus.
 func seeds(f *testing.F, kind string) {

@@ -25,7 +25,7 @@ const (
 	// and before its calls are processed. HookCall.Reply is set.
 	PhaseAfterInference
 	// PhaseToolGate happens once per call, before the gates decide, and again when a
-	// suspended call is replayed. HookCall.Tool is set.
+	// suspended call is made again. HookCall.Tool is set.
 	PhaseToolGate
 	// PhaseBeforeToolExecute happens right before a call begins, unless a gate blocked,
 	// suspended or answered the call. HookCall.Tool is set.
@@ -204,7 +204,7 @@ func Allow() Verdict { return Verdict{} }
 func Block(reason string) Verdict { return Verdict{kind: block, reason: reason} }
 
 // SuspendCall suspends the call, or holds the passage, until a person decides. When the call is
-// replayed, an approval of the same suspension id overrides this verdict.
+// made again, an approval of the same suspension id overrides this verdict.
 func SuspendCall(t Ticket) Verdict { return Verdict{kind: suspend, ticket: t} }
 
 // Answer sets the result of the call without running the tool. It is for gates, not for guards.

@@ -174,7 +174,7 @@ const (
 	CallNew       CallStatus = "new"       // requested, not begun
 	CallRunning   CallStatus = "running"   // begun
 	CallSuspended CallStatus = "suspended" // waits for a decision
-	CallResuming  CallStatus = "resuming"  // decided, not replayed yet
+	CallResuming  CallStatus = "resuming"  // decided, not made again yet
 	CallSucceeded CallStatus = "succeeded" // has a result
 	CallFailed    CallStatus = "failed"    // has an error as its result
 	CallCancelled CallStatus = "cancelled" // rejected, withdrawn or ended with the run

@@ -849,7 +849,7 @@ func TestCancel_ReachesATool_AndSkipsTheRest(t *testing.T) { // L-68
 	}
 }
 
-func TestCancel_ReachesAToolThatIsReplayed(t *testing.T) { // L-25
+func TestCancel_ReachesAToolThatIsCalledAgain(t *testing.T) { // L-25
 	t.Parallel()
 	var rt *engine.Runtime
 	var cause error

@@ -81,7 +81,7 @@ func (rt *Runtime) locate(ctx context.Context, req *awaken.RunRequest) (threadID
 			return "", "", nil, fmt.Errorf("%w: run %s is on thread %s, not %s", awaken.ErrInvalid, req.Continue, old.ThreadID, threadID)
 		}
 		if threadID, parent = old.ThreadID, old.ParentThreadID; old.Status == awaken.RunDone {
-			res, err = rt.replay(ctx, req, old)
+			res, err = rt.answerAgain(ctx, req, old)
 			return "", "", res, err
 		}
 	}
@@ -100,9 +100,9 @@ type acquirer interface {
 	Accepted(runID string) *awaken.Run
 }
 
-// replay answers a request to continue a run that is done. Decisions that were accepted before
+// answerAgain answers a request to continue a run that is done. Decisions that were accepted before
 // count as a repetition of the same request.
-func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awaken.Run) (*awaken.RunResult, error) {
+func (rt *Runtime) answerAgain(ctx context.Context, req *awaken.RunRequest, old *awaken.Run) (*awaken.RunResult, error) {
 	if len(req.Decisions) == 0 && req.End == nil {
 		return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, awaken.ErrConflict)
 	}

@@ -137,7 +137,7 @@ func TestLive_ExperimentsAreNotJudged(t *testing.T) {
 	g := newJudgedRig(t, &asked)
 	g.want(200, "PUT", "/v1/config/agents/clerk", `{"id":"clerk","model_id":"m","sections":{"eval_live":{"share":1,"error_share":1,"judge":{"model_id":"grader"}}}}`, admin...)
 	run := g.told("clerk", "hello", admin...)
-	fork := g.want(202, "POST", "/v1/runs/"+run+"/replay", `{"from_step":0,"system_prompt":"Be better."}`, admin...)
+	fork := g.want(202, "POST", "/v1/runs/"+run+"/fork", `{"from_step":0,"system_prompt":"Be better."}`, admin...)
 	forked := fork["run_id"].(string)
 	g.eventually("the end of the fork", func() bool {
 		r, err := g.db.Handle("").LoadRun(t.Context(), forked)

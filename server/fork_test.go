@@ -100,7 +100,7 @@ func (g *rig) ended(run string) map[string]any {
 	return out
 }
 
-func TestRuns_AReplayRepeatsNoEffect(t *testing.T) {
+func TestRuns_AForkRepeatsNoEffect(t *testing.T) {
 	t.Parallel()
 	g, paid := payRig(t)
 	thread := g.id()
@@ -115,7 +115,7 @@ func TestRuns_AReplayRepeatsNoEffect(t *testing.T) {
 			if tools != "" {
 				body = fmt.Sprintf(`{"from_step":%d,"tools":%q}`, step, tools)
 			}
-			made := g.want(202, "POST", "/v1/runs/"+run+"/replay", body, admin...)
+			made := g.want(202, "POST", "/v1/runs/"+run+"/fork", body, admin...)
 			end := g.ended(made["run_id"].(string))
 			if end["status"] != "done" || end["agent_id"] != "buyer" {
 				t.Errorf("step %d with tools %q: the fork is %v", step, tools, end)
@@ -144,7 +144,7 @@ func TestRuns_AReplayRepeatsNoEffect(t *testing.T) {
 			t.Errorf("the first fork is %s, want %s", first, want)
 		}
 	}
-	made := g.want(202, "POST", "/v1/runs/"+run+"/replay", `{"from_step":0,"tools":"real"}`, admin...)
+	made := g.want(202, "POST", "/v1/runs/"+run+"/fork", `{"from_step":0,"tools":"real"}`, admin...)
 	end := g.ended(made["run_id"].(string))
 	if end["status"] != "waiting" || paid.Load() != 1 {
 		t.Fatalf("a real effect did not ask: %v, paid %d times", end, paid.Load())
@@ -157,7 +157,7 @@ func TestRuns_AReplayRepeatsNoEffect(t *testing.T) {
 	}
 }
 
-func TestRuns_AReplayMayHaveOtherResults(t *testing.T) {
+func TestRuns_AForkMayHaveOtherResults(t *testing.T) {
 	t.Parallel()
 	g, paid := payRig(t)
 	thread := g.id()
@@ -170,7 +170,7 @@ func TestRuns_AReplayMayHaveOtherResults(t *testing.T) {
 		fmt.Sprintf(`{"from_step":1,"results":{%q:{"status":"error","message":"no money","data":null}}}`, id): "no money",
 		fmt.Sprintf(`{"from_step":1,"refused":{%q:"too dear"}}`, id):                                          "was refused: too dear",
 	} {
-		made := g.want(202, "POST", "/v1/runs/"+run+"/replay", body, admin...)
+		made := g.want(202, "POST", "/v1/runs/"+run+"/fork", body, admin...)
 		if end := g.ended(made["run_id"].(string)); end["status"] != "done" {
 			t.Errorf("%s: the fork is %v", body, end)
 		}
@@ -199,16 +199,16 @@ func TestRuns_AReplayMayHaveOtherResults(t *testing.T) {
 		fmt.Sprintf(`{"from_step":1,"results":{%q:7}}`, id):                         "is not a text",
 		fmt.Sprintf(`{"from_step":1,"results":{%q:"x"},"refused":{%q:""}}`, id, id): "want it in one of them",
 	} {
-		status, text := g.ask("POST", "/v1/runs/"+run+"/replay", body, admin...)
+		status, text := g.ask("POST", "/v1/runs/"+run+"/fork", body, admin...)
 		if status < 400 || status > 422 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s, want it to say %q", body, status, text, want)
 		}
 	}
-	g.want(404, "POST", "/v1/runs/none/replay", `{"from_step":0}`, admin...)
+	g.want(404, "POST", "/v1/runs/none/fork", `{"from_step":0}`, admin...)
 }
 
 // Results of calls in a fork are those of the record, byte for byte; a fork may also use nothing but fixtures.
-func TestRuns_AReplayKeepsTheBytesOfResults(t *testing.T) {
+func TestRuns_AForkKeepsTheBytesOfResults(t *testing.T) {
 	t.Parallel()
 	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
@@ -238,7 +238,7 @@ func TestRuns_AReplayKeepsTheBytesOfResults(t *testing.T) {
 		`{"from_step":0}`: want,
 		`{"from_step":0,"tools":"fixture","fixtures":[{"tool":"look","result":{"status":"success","data":{"zebra":2.0,"ant":1}}}]}`: `{"zebra":2.0,"ant":1}`,
 	} {
-		made := g.want(202, "POST", "/v1/runs/"+run+"/replay", body, admin...)["run_id"].(string)
+		made := g.want(202, "POST", "/v1/runs/"+run+"/fork", body, admin...)["run_id"].(string)
 		g.ended(made)
 		if got := calls(made); got != want {
 			t.Errorf("%s: the fork has %s, want %s", body, got, want)
@@ -248,11 +248,11 @@ func TestRuns_AReplayKeepsTheBytesOfResults(t *testing.T) {
 		`{"from_step":0,"fixtures":[{"tool":"look","result":{"status":"success"}},{"tool":""}]}`: `fixtures[1].tool is empty`,
 		`{"from_step":0,"fixtures":[{"tool":"look","result":{"status":"odd"}}]}`:                 `fixtures[0].result.status is "odd"`,
 	} {
-		if got := fmt.Sprint(g.want(400, "POST", "/v1/runs/"+run+"/replay", body, admin...)); !strings.Contains(got, want) {
+		if got := fmt.Sprint(g.want(400, "POST", "/v1/runs/"+run+"/fork", body, admin...)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
-	made := g.want(202, "POST", "/v1/runs/"+run+"/replay", `{"from_step":0,"tools":"fixture"}`, admin...)["run_id"].(string)
+	made := g.want(202, "POST", "/v1/runs/"+run+"/fork", `{"from_step":0,"tools":"fixture"}`, admin...)["run_id"].(string)
 	g.ended(made)
 	if got := calls(made); !strings.Contains(got, "not_recorded") {
 		t.Errorf("without fixtures, a fork that uses nothing else has %s", got)

@@ -203,7 +203,7 @@ func (b *belongings) body(r *protocol.Route) (string, bool) {
 		"POST /openai/v1/chat/completions":                   fmt.Sprintf(`{"model":"default","messages":[{"role":"tool","tool_call_id":"call_%s.%s","content":"{\"approved\":true}"}]}`, run, b.ticket),
 		"POST /v1/threads/{thread_id}/messages":              `{"messages":[{"role":"user","content":"hello"}]}`,
 		"POST /v1/threads/{thread_id}/fork":                  `{"seq":1}`,
-		"POST /v1/runs/{run_id}/replay":                      `{"from_step":0}`,
+		"POST /v1/runs/{run_id}/fork":                        `{"from_step":0}`,
 		"POST /v1/threads/{thread_id}/mailbox":               `{"payload":{"text":"hello"}}`,
 		"POST /v1/threads/{thread_id}/decision":              fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","arguments":{"path":"elsewhere"}}`, b.ticket),
 		"POST /v1/runs/{run_id}/decision":                    fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, b.ticket),

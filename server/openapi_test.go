@@ -434,7 +434,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /v1/traces/{run_id}/pin":                ofTrace("/pin", ""),
 	"POST /v1/traces/{run_id}/pin":               ofTrace("/pin", `{"reason":"odd"}`),
 	"DELETE /v1/traces/{run_id}/pin":             ofTrace("/pin", ""),
-	"POST /v1/runs/{run_id}/replay":              ofRun("/replay", `{"from_step":0}`),
+	"POST /v1/runs/{run_id}/fork":                ofRun("/fork", `{"from_step":0}`),
 	"GET /v1/runs/{run_id}/steps/{step}/request": ofRun("/steps/0/request", ""),
 	"GET /v1/runs/{run_id}/events":               ofRun("/events", ""),
 	"GET /v1/runs/{run_id}/events/stream":        ofRun("/events/stream?cursor=0-0", ""),
@@ -933,9 +933,9 @@ var conflicts = map[string]func(g *rig) request{
 		thread, _ := g.runs()
 		return request{path: "/v1/threads/" + thread + "/fork", body: `{"seq":0}`}
 	},
-	"POST /v1/runs/{run_id}/replay": func(g *rig) request {
+	"POST /v1/runs/{run_id}/fork": func(g *rig) request {
 		_, run := g.runs()
-		return request{path: "/v1/runs/" + run + "/replay", body: `{"from_step":0}`}
+		return request{path: "/v1/runs/" + run + "/fork", body: `{"from_step":0}`}
 	},
 	"POST /v1/threads/{thread_id}/messages": twice("/v1/threads/THREAD/messages", `{"messages":[{"role":"user","content":"x"}]}`),
 	"POST /v1/threads/{thread_id}/mailbox":  twice("/v1/threads/THREAD/mailbox", `{"payload":"x"}`),

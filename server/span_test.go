@@ -230,8 +230,8 @@ func TestSpans_NoneWithoutATracer(t *testing.T) {
 	}
 }
 
-// What starts runs by itself passes the trace of its request on: a trigger, a schedule that is run now, a replay.
-func TestTrace_ThroughTriggersSchedulesAndReplays(t *testing.T) {
+// What starts runs by itself passes the trace of its request on: a trigger, a schedule that is run now, a fork.
+func TestTrace_ThroughTriggersSchedulesAndForks(t *testing.T) {
 	t.Parallel()
 	g := newTracedRig(t)
 	_, door := g.trigger("")
@@ -240,8 +240,8 @@ func TestTrace_ThroughTriggersSchedulesAndReplays(t *testing.T) {
 	firing := g.want(200, "POST", "/v1/schedules/"+g.schedule(`"cron":"@yearly"`, admin...)+"/run", "", traced...)
 	started := firing["run_id"].(string)
 	origin := g.told("default", "hello", admin...)
-	replayed := g.want(202, "POST", "/v1/runs/"+origin+"/replay", `{"from_step":0}`, traced...)["run_id"].(string)
-	for what, run := range map[string]string{"trigger": fired, "schedule": started, "replay": replayed} {
+	forked := g.want(202, "POST", "/v1/runs/"+origin+"/fork", `{"from_step":0}`, traced...)["run_id"].(string)
+	for what, run := range map[string]string{"trigger": fired, "schedule": started, "fork": forked} {
 		g.eventually("done", func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", admin...)["status"] == "done" })
 		if at := g.stored(run).Trace; !strings.HasPrefix(at, "00-"+clientTrace) {
 			t.Errorf("the run of a %s has the trace %q, want that of the client", what, at)

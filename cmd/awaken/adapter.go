@@ -202,15 +202,15 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	return openai.New(openai.Config{Config: c, Preset: p.Adapter, API: more.api})
 }
 
-// cassette records the traffic with providers to a file, or replays it. The zero cassette does
+// cassette records the traffic with providers to a file, or plays it back. The zero cassette does
 // neither.
 type cassette struct {
 	rec  *provider.Recorder
-	tape *provider.Replay
+	tape *provider.Player
 }
 
-// openCassette opens the file to record to or to replay.
-func openCassette(record, replay string) (*cassette, error) {
+// openCassette opens the file to record to or to play back.
+func openCassette(record, play string) (*cassette, error) {
 	c := &cassette{}
 	var err error
 	switch {
@@ -220,8 +220,8 @@ func openCassette(record, replay string) (*cassette, error) {
 			err = f.Close()
 		}
 		c.rec = &provider.Recorder{File: record}
-	case replay != "":
-		c.tape, err = provider.OpenReplay(replay)
+	case play != "":
+		c.tape, err = provider.OpenPlayer(play)
 	}
 	return c, err
 }

@@ -211,7 +211,7 @@ func (f *forkFlags) run(ctx context.Context, id string) error {
 		AgentID  string `json:"agent_id"`
 		Version  string `json:"version"`
 	}
-	answer, err := c.call(ctx, "POST", "/v1/runs/"+url.PathEscape(run)+"/replay", body, &made)
+	answer, err := c.call(ctx, "POST", "/v1/runs/"+url.PathEscape(run)+"/fork", body, &made)
 	if err != nil {
 		return err
 	}

@@ -196,7 +196,7 @@ func (g *loopGuide) learn(line string, data []byte) {
 	}
 	_ = json.Unmarshal(data, &reply)
 	switch {
-	case strings.Contains(line, "/replay"):
+	case strings.Contains(line, "/fork"):
 		g.vars["FORK"] = reply.RunID
 	case strings.Contains(line, "/v1/runs ") && g.vars["RUN"] == "":
 		g.vars["RUN"] = reply.RunID

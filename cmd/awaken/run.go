@@ -28,7 +28,7 @@ const runHelp = `Run an agent and print its answer.
 Without a file, a demo agent answers; its scripted model needs no network and no key. -f
 reads the agent from a YAML or JSON file. --model uses a real model; its key comes from
 --key-file or from the provider's environment variable, such as OPENAI_API_KEY. --record
-writes the traffic with the provider to a file, and --replay answers from that file without
+writes the traffic with the provider to a file, and --playback answers from that file without
 network or key.
 
 The arguments are the prompt. Without arguments, the prompt is read from standard input. On
@@ -57,7 +57,7 @@ const runExamples = `  awaken run "hello"
   awaken run --agent scenario scenario:approval
   awaken run -f agent.yaml "What is new?"
   OPENAI_API_KEY=... awaken run --model openai:gpt-5.5 "What is new?"
-  awaken run --model openai:gpt-5.5 --replay answer.jsonl "What is new?"
+  awaken run --model openai:gpt-5.5 --playback answer.jsonl "What is new?"
   awaken run --continue "And now?"
   echo "hello" | awaken run --json`
 
@@ -70,7 +70,7 @@ type runFlags struct {
 	store                string
 	memory, resume       bool
 	model, keyFile       string
-	record, replay       string
+	record, playback     string
 }
 
 func runCommand(con *console) *cobra.Command {
@@ -84,18 +84,18 @@ func runCommand(con *console) *cobra.Command {
 			if cmd.Flags().Changed("max-rounds") && f.maxRounds < 1 {
 				return usageError("--max-rounds is %d, want 1 or more", f.maxRounds)
 			}
-			for _, name := range []string{"agent", "thread", "file", "store", "model", "key-file", "record", "replay"} {
+			for _, name := range []string{"agent", "thread", "file", "store", "model", "key-file", "record", "playback"} {
 				if v, _ := cmd.Flags().GetString(name); cmd.Flags().Changed(name) && strings.TrimSpace(v) == "" {
 					return usageError("--%s is empty", name)
 				}
 			}
 			for _, pair := range [][2]string{{"approve", "deny"}, {"json", "quiet"}, {"json", "verbose"}, {"quiet", "verbose"},
-				{"thread", "continue"}, {"memory", "store"}, {"memory", "continue"}, {"record", "replay"}, {"key-file", "replay"}} {
+				{"thread", "continue"}, {"memory", "store"}, {"memory", "continue"}, {"record", "playback"}, {"key-file", "playback"}} {
 				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
 					return usageError("--%s and --%s cannot be used together", pair[0], pair[1])
 				}
 			}
-			for _, name := range []string{"record", "replay"} {
+			for _, name := range []string{"record", "playback"} {
 				if cmd.Flags().Changed(name) && f.model == "" && f.file == "" {
 					return usageError("--%s needs --model or --file: the demo model sends no requests", name)
 				}
@@ -110,7 +110,7 @@ func runCommand(con *console) *cobra.Command {
 	fl.StringVar(&f.model, "model", "", "`provider:model` to use instead of the agent's, such as openai:gpt-5.5")
 	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; default the provider's environment variable")
 	fl.StringVar(&f.record, "record", "", "`file` to record the traffic with providers to, without keys")
-	fl.StringVar(&f.replay, "replay", "", "`file` written by --record to answer from, without network or keys")
+	fl.StringVar(&f.playback, "playback", "", "`file` written by --record to answer from, without network or keys")
 	fl.StringVar(&f.thread, "thread", "", "`id` of the thread to continue or create")
 	fl.BoolVar(&f.resume, "continue", false, "continue the thread that was used last")
 	fl.StringVar(&f.store, "store", "", "`file` that stores the threads; memory stores nothing")
@@ -125,7 +125,7 @@ func runCommand(con *console) *cobra.Command {
 }
 
 func run(ctx context.Context, con *console, f *runFlags, args []string) (err error) {
-	tape, err := openCassette(f.record, f.replay)
+	tape, err := openCassette(f.record, f.playback)
 	if err != nil {
 		return configError("%w", err)
 	}
@@ -139,7 +139,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 			err = errors.Join(err, failed(closeErr))
 		}
 		if note != "" && err == nil && !f.quiet {
-			fmt.Fprintf(con.err, "awaken: warning: --replay %s: %s\n", f.replay, note)
+			fmt.Fprintf(con.err, "awaken: warning: --playback %s: %s\n", f.playback, note)
 		}
 	}()
 	interactive := con.inTTY && f.file != "-"

@@ -1,5 +1,5 @@
 // Package configstate keeps a configuration in memory: it is the core of store/memory, and
-// what store/file replays its log into.
+// what store/file reads its log into.
 //
 // A change takes two steps: [State.Change] returns what the change would do, as a [Delta],
 // and [State.Do] does it. In between, a store may write the Delta to a log.

@@ -200,7 +200,7 @@ func workInFolder(t *testing.T, where string) {
 		t.Fatal(err)
 	}
 	defer f.close()
-	replay(t, f.threads)
+	readLogs(t, f.threads)
 	d, rt, err := f.desk(ctx, newWorld(false))
 	if err != nil {
 		t.Fatal(err)

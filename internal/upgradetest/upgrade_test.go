@@ -204,11 +204,11 @@ func testRead(t *testing.T, e backend, where, golden string) {
 		t.Fatal(err)
 	}
 	defer db.close()
-	replay(t, db.queue.Handle(""))
+	readLogs(t, db.queue.Handle(""))
 }
 
-// replay reads the event logs of all threads, from the beginning and from every cursor.
-func replay(t *testing.T, s readable) {
+// readLogs reads the event logs of all threads, from the beginning and from every cursor.
+func readLogs(t *testing.T, s readable) {
 	t.Helper()
 	threads, err := s.ListThreads(t.Context(), awaken.ThreadQuery{Limit: 1000})
 	if err != nil {

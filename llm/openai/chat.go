@@ -183,7 +183,7 @@ func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessag
 		out.ToolCalls = append(out.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: calledFunction{Name: names.Out(c.Name), Arguments: string(c.Arguments)}})
 	}
 	if len(msg.ToolCalls) > 0 { // only reasoning that led to calls is sent back
-		switch texts, details := thoughts(msg); m.preset.Replay {
+		switch texts, details := thoughts(msg); m.preset.Thoughts {
 		case "reasoning_content":
 			out.ReasoningContent = strings.Join(texts, "\n\n")
 		case "reasoning_details":

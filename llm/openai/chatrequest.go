@@ -35,7 +35,7 @@ type chatMessage struct {
 	ToolCalls  []chatToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
 
-	// Earlier reasoning, in the field that Preset.Replay names.
+	// Earlier reasoning, in the field that Preset.Thoughts names.
 	ReasoningContent string            `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 }

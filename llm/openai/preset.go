@@ -28,7 +28,7 @@ type Preset struct {
 	Files       bool // accepts documents
 	Audio       bool // accepts audio
 
-	Replay string // field for earlier reasoning: reasoning_content, reasoning_details; "" means none
+	Thoughts string // field for earlier reasoning: reasoning_content, reasoning_details; "" means none
 	// Effort is how to send an effort: "" as reasoning_effort, "high" as a reasoning_effort of none
 	// or high, "object" as reasoning:{...}, "thinking" as thinking:{type:...} and "enable_thinking"
 	// as that, which turn reasoning on or off; "none" not at all.
@@ -43,21 +43,21 @@ type Preset struct {
 var Presets = []Preset{
 	{Name: "openai", BaseURL: "https://api.openai.com/v1", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Responses: true, CacheKey: true, Files: true, Audio: true},
 	{Name: "azure", BaseEnv: "AZURE_OPENAI_ENDPOINT", BasePath: "/openai/v1", KeyEnv: []string{"AZURE_OPENAI_API_KEY"}, KeyHeader: "api-key", Responses: true, CacheKey: true, Files: true, Audio: true},
-	{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: []string{"DEEPSEEK_API_KEY"}, MaxTokens: true, NoParallel: true, NoSchema: true, Replay: "reasoning_content"},
+	{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: []string{"DEEPSEEK_API_KEY"}, MaxTokens: true, NoParallel: true, NoSchema: true, Thoughts: "reasoning_content"},
 	{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: []string{"GROQ_API_KEY"}},
 	{Name: "mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, MaxTokens: true, NoUsage: true, EndUser: true, Effort: "none", Seed: "random_seed", Required: "any", callID: nineID},
 	{Name: "xai", BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}},
-	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, MaxTokens: true, Files: true, Audio: true, Effort: "object", Replay: "reasoning_details"},
+	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, MaxTokens: true, Files: true, Audio: true, Effort: "object", Thoughts: "reasoning_details"},
 	{Name: "together", BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, MaxTokens: true, NoParallel: true},
-	{Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, MaxTokens: true, NoParallel: true, Replay: "reasoning_content"},
+	{Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, MaxTokens: true, NoParallel: true, Thoughts: "reasoning_content"},
 	{Name: "cohere", BaseURL: "https://api.cohere.ai/compatibility/v1", KeyEnv: []string{"COHERE_API_KEY", "CO_API_KEY"}, MaxTokens: true, NoParallel: true, Effort: "high"},
-	{Name: "zai", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: []string{"ZAI_API_KEY"}, MaxTokens: true, NoUsage: true, NoParallel: true, NoSchema: true, Effort: "thinking", Replay: "reasoning_content", Required: "auto"},
-	{Name: "bigmodel", BaseURL: "https://open.bigmodel.cn/api/paas/v4", KeyEnv: []string{"BIGMODEL_API_KEY", "ZHIPUAI_API_KEY"}, MaxTokens: true, NoUsage: true, NoParallel: true, NoSchema: true, Effort: "thinking", Replay: "reasoning_content", Required: "auto"},
-	{Name: "aliyun", BaseURL: "https://dashscope.aliyuncs.com/compatible-mode/v1", KeyEnv: []string{"DASHSCOPE_API_KEY", "ALIYUN_API_KEY"}, MaxTokens: true, NoSchema: true, Effort: "enable_thinking", Replay: "reasoning_content", Required: "auto"},
-	{Name: "mimo", BaseURL: "https://api.xiaomimimo.com/v1", KeyEnv: []string{"MIMO_API_KEY"}, NoParallel: true, NoSchema: true, Effort: "thinking", Replay: "reasoning_content", Required: "auto"},
-	{Name: "nebius", BaseURL: "https://api.tokenfactory.nebius.com/v1", KeyEnv: []string{"NEBIUS_API_KEY"}, MaxTokens: true, NoParallel: true, Replay: "reasoning_content"},
+	{Name: "zai", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: []string{"ZAI_API_KEY"}, MaxTokens: true, NoUsage: true, NoParallel: true, NoSchema: true, Effort: "thinking", Thoughts: "reasoning_content", Required: "auto"},
+	{Name: "bigmodel", BaseURL: "https://open.bigmodel.cn/api/paas/v4", KeyEnv: []string{"BIGMODEL_API_KEY", "ZHIPUAI_API_KEY"}, MaxTokens: true, NoUsage: true, NoParallel: true, NoSchema: true, Effort: "thinking", Thoughts: "reasoning_content", Required: "auto"},
+	{Name: "aliyun", BaseURL: "https://dashscope.aliyuncs.com/compatible-mode/v1", KeyEnv: []string{"DASHSCOPE_API_KEY", "ALIYUN_API_KEY"}, MaxTokens: true, NoSchema: true, Effort: "enable_thinking", Thoughts: "reasoning_content", Required: "auto"},
+	{Name: "mimo", BaseURL: "https://api.xiaomimimo.com/v1", KeyEnv: []string{"MIMO_API_KEY"}, NoParallel: true, NoSchema: true, Effort: "thinking", Thoughts: "reasoning_content", Required: "auto"},
+	{Name: "nebius", BaseURL: "https://api.tokenfactory.nebius.com/v1", KeyEnv: []string{"NEBIUS_API_KEY"}, MaxTokens: true, NoParallel: true, Thoughts: "reasoning_content"},
 	// Any other server, often a local one.
-	{Name: "compatible", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, KeyOptional: true, MaxTokens: true, Replay: "reasoning_content"},
+	{Name: "compatible", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, KeyOptional: true, MaxTokens: true, Thoughts: "reasoning_content"},
 }
 
 // base returns the base URL with a path and a trailing slash.

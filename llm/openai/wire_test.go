@@ -55,7 +55,7 @@ func TestWire_Presets(t *testing.T) {
 		}
 		a := chatAdapter
 		a.Open, a.Speaker, a.Provider = open(openai.Chat, p.Name), chatSpeaker{"reasoning_content"}, p.Name
-		if p.Replay == "reasoning_details" {
+		if p.Thoughts == "reasoning_details" {
 			a.Speaker = chatSpeaker{"reasoning"}
 		}
 		apis := []string{""}

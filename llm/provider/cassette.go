@@ -35,7 +35,7 @@ type exchange struct {
 	Error string `json:"error,omitempty"`
 }
 
-// brokenOff maps each way in which an exchange fails to the error that a replay returns.
+// brokenOff maps each way in which an exchange fails to the error that a player returns.
 var brokenOff = map[string]error{
 	"refused":   errors.New("connection refused (recorded)"),
 	"reset":     errors.New("connection reset (recorded)"),
@@ -43,7 +43,7 @@ var brokenOff = map[string]error{
 	"cancelled": errors.New("the request was cancelled when it was recorded; the rest is unknown"),
 }
 
-// recordedTimeout is a timeout that a replay reports at once.
+// recordedTimeout is a timeout that a player reports at once.
 type recordedTimeout struct{}
 
 func (recordedTimeout) Error() string   { return "no response in time (recorded)" }
@@ -279,25 +279,25 @@ func cleanChunks(chunks []chunk, secrets []string) []chunk {
 	return out
 }
 
-// Replay is an http.RoundTripper that returns the responses that a [Recorder] recorded, chunk by
+// Player is an http.RoundTripper that returns the responses that a [Recorder] recorded, chunk by
 // chunk, and cut off where they were. It needs neither a network nor a key. A request gets the
 // first unused response to the same method, path and body; a request without one is an error of
-// kind InvalidRequest. A recorded timeout fails at once. A Replay is safe for concurrent use.
-type Replay struct {
+// kind InvalidRequest. A recorded timeout fails at once. A Player is safe for concurrent use.
+type Player struct {
 	file string
 
 	mu   sync.Mutex
 	left []*exchange
 }
 
-// OpenReplay reads a cassette.
-func OpenReplay(file string) (*Replay, error) {
+// OpenPlayer reads a cassette.
+func OpenPlayer(file string) (*Player, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read cassette: %w", err)
 	}
 	defer f.Close()
-	r := &Replay{file: file}
+	r := &Player{file: file}
 	dec := json.NewDecoder(f)
 	for n := 1; ; n++ {
 		x := new(exchange)
@@ -314,14 +314,14 @@ func OpenReplay(file string) (*Replay, error) {
 }
 
 // Left returns how many exchanges have not been used yet.
-func (r *Replay) Left() int {
+func (r *Player) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.left)
 }
 
 // RoundTrip returns the recorded response.
-func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 	data, err := readBody(req)
 	if err != nil {
 		return nil, err
@@ -338,11 +338,11 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 		h.Set(k, v)
 	}
 	return &http.Response{Status: http.StatusText(x.Status), StatusCode: x.Status, Header: h, ContentLength: -1, Request: req,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: &replayedBody{req: req, chunks: slices.Clone(x.Chunks), broken: brokenOff[x.Error]}}, nil
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: &playedBody{req: req, chunks: slices.Clone(x.Chunks), broken: brokenOff[x.Error]}}, nil
 }
 
 // take removes and returns the matching exchange.
-func (r *Replay) take(method, path, body string) (*exchange, error) {
+func (r *Player) take(method, path, body string) (*exchange, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, x := range r.left {
@@ -393,13 +393,13 @@ func lasting(body string) string {
 	return string(data)
 }
 
-type replayedBody struct {
+type playedBody struct {
 	req    *http.Request
 	chunks []chunk
 	broken error
 }
 
-func (b *replayedBody) Read(p []byte) (int, error) {
+func (b *playedBody) Read(p []byte) (int, error) {
 	if err := b.req.Context().Err(); err != nil {
 		return 0, err
 	}
@@ -418,4 +418,4 @@ func (b *replayedBody) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-func (b *replayedBody) Close() error { return nil }
+func (b *playedBody) Close() error { return nil }

@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-func TestReplay_ReturnsWhatWasRecorded(t *testing.T) {
+func TestPlayer_ReturnsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	answers := []func(w http.ResponseWriter){
 		func(w http.ResponseWriter) {
@@ -70,11 +70,11 @@ func TestReplay_ReturnsWhatWasRecorded(t *testing.T) {
 	if strings.Contains(string(data), "secret") {
 		t.Errorf("a secret is in the file:\n%s", data)
 	}
-	replay, err := OpenReplay(file)
+	player, err := OpenPlayer(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := exchange(replay, "http://nowhere.invalid")
+	again := exchange(player, "http://nowhere.invalid")
 	for i := range live {
 		live[i].body = strings.ReplaceAll(live[i].body, "secret-key", removed)
 		if live[i] != again[i] {
@@ -82,10 +82,10 @@ func TestReplay_ReturnsWhatWasRecorded(t *testing.T) {
 		}
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere.invalid/v1/x", strings.NewReader("{}"))
-	if n := replay.Left(); n != 0 {
+	if n := player.Left(); n != 0 {
 		t.Errorf("%d exchanges are left", n)
 	}
-	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no recorded response") {
+	if _, err := player.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no recorded response") {
 		t.Errorf("a request that was not recorded: %v", err)
 	}
 }
@@ -115,7 +115,7 @@ func TestCassette_RemovesSecretsThatSpanChunks(t *testing.T) {
 	}
 }
 
-func TestReplay_RejectsInvalidCassettes(t *testing.T) {
+func TestPlayer_RejectsInvalidCassettes(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"{":                                   "exchange 1",
@@ -127,14 +127,14 @@ func TestReplay_RejectsInvalidCassettes(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenReplay(file); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := OpenPlayer(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", content, err, want)
 		}
 	}
 }
 
 // The order of fields and the prompt cache key do not matter.
-func TestReplay_SameBody(t *testing.T) {
+func TestPlayer_SameBody(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		recorded, body string

@@ -14,7 +14,7 @@
 //     [ErrorBody] and [StreamError] read an error inside a stream.
 //   - [History] converts any conversation into one that the provider accepts, according to its
 //     [Rules]. [NewNames] does the same for the names of tools.
-//   - [Recorder] and [Replay] record traffic in a file and replay it without a network.
+//   - [Recorder] and [Player] record traffic in a file and play it back without a network.
 //
 // The skeleton of an adapter:
 //

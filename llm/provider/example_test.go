@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// A test calls a real model once and replays the cassette from then on: without a network,
+// A test calls a real model once and plays the cassette back from then on: without a network,
 // without a key, and with the same reply in the same pieces.
 func ExampleRecorder() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -48,12 +48,12 @@ func ExampleRecorder() {
 	}
 	server.Close() // from here on there is no server
 
-	replay, err := provider.OpenReplay(file)
+	player, err := provider.OpenPlayer(file)
 	if err != nil {
 		panic(err)
 	}
-	ask("none", replay)
-	fmt.Println(replay.Left(), "exchanges are left")
+	ask("none", player)
+	fmt.Println(player.Left(), "exchanges are left")
 	// Output:
 	// Hello you.
 	// Hello you.

@@ -271,8 +271,8 @@ func (g *rig) runs(thread string) (ids []string) {
 	return ids
 }
 
-// The pages of a replay, put together, are the stream.
-func TestReplay_Pages(t *testing.T) {
+// The pages of past frames, put together, are the stream.
+func TestPages_AreTheStream(t *testing.T) {
 	g := newRig(t)
 	var want strings.Builder
 	for i, word := range []string{"scenario:reasoning", `RUN_TOOL talk {"n":3}`, "scenario:error", "hello"} {

@@ -44,7 +44,7 @@ func Routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: follow, Summary: "Stream the run in flight; 204 if there is none",
 			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "the client's name for the run"}}, Headers: resumable,
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: replay, Summary: "Replay a thread's stream, one page at a time",
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getPage, Summary: "Get a thread's stream, one page at a time",
 			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: messages, Summary: "List the messages of a thread",
@@ -244,8 +244,8 @@ func follow(c protocol.Call) error {
 	return c.Reply(204, nil)
 }
 
-// replay streams a page of what was streamed on a thread.
-func replay(c protocol.Call) error {
+// getPage streams a page of what was streamed on a thread.
+func getPage(c protocol.Call) error {
 	x := &exchange{Call: c, in: input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
 	if err := x.load(); err != nil {
 		return err

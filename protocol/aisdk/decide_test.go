@@ -136,7 +136,7 @@ func TestPermission_OutputIsNoDecision(t *testing.T) {
 	}
 }
 
-// A question is an approval if its call is replayed and a plain yes satisfies its schema.
+// A question is an approval if its call is made again and a plain yes satisfies its schema.
 // Every other question is answered by an output. An error never makes the call.
 func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
 	const (

@@ -41,8 +41,8 @@ func Routes() []protocol.Route {
 		r.Query = r.Query[:1]
 		return r
 	}
-	replay := func(path string) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getReplay, Summary: "Replay a thread's stream, one page at a time",
+	page := func(path string) protocol.Route {
+		return protocol.Route{Method: "GET", Path: path, Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getPage, Summary: "Get a thread's stream, one page at a time",
 			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
@@ -60,8 +60,8 @@ func Routes() []protocol.Route {
 		stream("/v1/ai-sdk/threads/{thread_id}/stream", "Stream the answer in flight, from its beginning; 204 if there is none"),
 		ofRun("/v1/ai-sdk/runs/{run_id}/stream"),
 		ofRun("/v1/ai-sdk/streams/{run_id}"),
-		replay("/v1/ai-sdk/chat/{thread_id}/replay"),
-		replay("/v1/ai-sdk/threads/{thread_id}/replay"),
+		page("/v1/ai-sdk/chat/{thread_id}/replay"),
+		page("/v1/ai-sdk/threads/{thread_id}/replay"),
 		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: getMessages, Summary: "List the messages of a chat, without the answer in flight",
 			Query: pageParams, Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
 		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: cancel, Summary: "Cancel the answer in flight",
@@ -536,8 +536,8 @@ func continuedSince(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end
 	return awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}, nil // a decision arrived, so the run will resume
 }
 
-// getReplay streams a page of what was streamed on a thread.
-func getReplay(c protocol.Call) error {
+// getPage streams a page of what was streamed on a thread.
+func getPage(c protocol.Call) error {
 	limit := protocol.NumberParam(c.Request().URL.Query(), "limit", 100, 1, 500)
 	th, err := protocol.PathThread(c)
 	if err != nil {

@@ -294,8 +294,8 @@ func TestRoutes_MatchTheReference(t *testing.T) {
 	}
 }
 
-// A thread can be replayed in pages, which add up to the whole stream.
-func TestReplay_Pages(t *testing.T) {
+// A thread can be read in pages, which add up to the whole stream.
+func TestPages_AreTheStream(t *testing.T) {
 	g := newRig(t)
 	for _, word := range []string{"hello", "RUN_TOOL ask", "RUN_TOOL fail", `RUN_TOOL talk {"n":5}`} {
 		g.say("t", word)

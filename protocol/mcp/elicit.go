@@ -257,7 +257,7 @@ func (x *toolCall) proceed() error {
 			t := &run.Waiting.Tickets[i]
 			raw, ok := in.Responses[t.TicketID]
 			if !ok {
-				return x.replay(r)
+				return x.report(r)
 			}
 			var a elicited
 			if err := a.UnmarshalJSON(raw); err != nil {
@@ -273,7 +273,7 @@ func (x *toolCall) proceed() error {
 		}
 	}
 	if len(decisions) == 0 {
-		return x.replay(r)
+		return x.report(r)
 	}
 	r, err = x.Submit(&mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{ThreadID: run.ThreadID, Decisions: decisions}})
 	if errors.Is(err, mailbox.ErrIdle) {
@@ -283,7 +283,7 @@ func (x *toolCall) proceed() error {
 		return err
 	}
 	if r.Duplicate {
-		return x.replay(r)
+		return x.report(r)
 	}
 	if x.streams() {
 		defer x.abandon(r.RunID)
@@ -306,9 +306,9 @@ func (x *toolCall) after(r *mailbox.Receipt) error {
 	return x.stream(&protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID, After: protocol.AfterAll(r.After)}, opts)
 }
 
-// replay answers with where a run is: its result, or its questions. If it has input to continue with, it answers with what
+// report answers with where a run is: its result, or its questions. If it has input to continue with, it answers with what
 // follows.
-func (x *toolCall) replay(r *mailbox.Receipt) error {
+func (x *toolCall) report(r *mailbox.Receipt) error {
 	run, err := x.load(r.RunID)
 	if err != nil {
 		return err

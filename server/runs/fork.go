@@ -39,11 +39,11 @@ func (h *forks) routes() []protocol.Route {
 	}
 }
 
-// replays returns the routes that run agents with changes, as previews do.
-func (h *forks) replays() []protocol.Route {
+// ofRuns returns the routes that run agents with changes, as previews do.
+func (h *forks) ofRuns() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Needs: permit.TryConfig, Handle: server.HandleBody(h.replay),
-			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: replayBody{}, Replies: map[int]any{202: replayAccepted{}}, Failures: []int{409}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/fork", Needs: permit.TryConfig, Handle: server.HandleBody(h.forkRun),
+			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: runForkBody{}, Replies: map[int]any{202: runForkAccepted{}}, Failures: []int{409}},
 	}
 }
 
@@ -151,7 +151,7 @@ func (h *forks) fork(req *server.Request, from forkedFrom) (*awaken.Thread, erro
 	return server.ThreadsOf(req.Tenant()).Fork(req.Context(), from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forked.Note: note})
 }
 
-type replayBody struct {
+type runForkBody struct {
 	// FromStep is the step, from 0, that the fork takes the place of, with all that followed it.
 	FromStep *int `json:"from_step"`
 	// Version is the registry version whose agent runs: that of the run if it is empty, or live.
@@ -171,8 +171,8 @@ type replayBody struct {
 	Fixtures []fork.Fixture `json:"fixtures,omitempty"`
 }
 
-// replayAccepted names the fork.
-type replayAccepted struct {
+// runForkAccepted names the fork.
+type runForkAccepted struct {
 	ThreadID   string     `json:"thread_id"`
 	RunID      string     `json:"run_id"`
 	AgentID    string     `json:"agent_id"`
@@ -180,8 +180,8 @@ type replayAccepted struct {
 	ForkedFrom forkedFrom `json:"forked_from"`
 }
 
-// replay forks a run.
-func (h *forks) replay(req *server.Request, body *replayBody) error {
+// forkRun forks a run.
+func (h *forks) forkRun(req *server.Request, body *runForkBody) error {
 	run, err := req.Run()
 	switch {
 	case err != nil:
@@ -225,11 +225,11 @@ func (h *forks) replay(req *server.Request, body *replayBody) error {
 		}
 		return err
 	}
-	return req.Reply(202, replayAccepted{ThreadID: t.ID, RunID: from.ForkRunID, AgentID: agentID, Version: version, ForkedFrom: from})
+	return req.Reply(202, runForkAccepted{ThreadID: t.ID, RunID: from.ForkRunID, AgentID: agentID, Version: version, ForkedFrom: from})
 }
 
 // start submits the run of a fork, with the changed results.
-func (h *forks) start(req *server.Request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version, runID string) error {
+func (h *forks) start(req *server.Request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *runForkBody, agentID, version, runID string) error {
 	overrides := run.Overrides
 	if body.Overrides != nil {
 		all := *body.Overrides
@@ -249,7 +249,7 @@ func (h *forks) start(req *server.Request, t *awaken.Thread, run *awaken.Run, b 
 }
 
 // changes says what the caller changes of a run that an agent begins again.
-func (b *replayBody) changes(agentID string) *forkChanges {
+func (b *runForkBody) changes(agentID string) *forkChanges {
 	c := &forkChanges{Version: b.Version, ModelID: b.ModelID, SystemPrompt: b.SystemPrompt != nil, Overrides: b.Overrides,
 		Results: slices.Sorted(maps.Keys(b.Results)), Refused: slices.Sorted(maps.Keys(b.Refused)), Tools: cmp.Or(b.Tools, fork.Recorded), Fixtures: len(b.Fixtures)}
 	if len(bytes.TrimSpace(b.Agent)) > 0 {
@@ -318,7 +318,7 @@ func forkedOf(t *awaken.Thread) *forkedFrom {
 }
 
 // results returns the results that replace recorded ones.
-func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResult, error) {
+func (b *runForkBody) results(rec *trace.Recording) (map[string]*awaken.ToolResult, error) {
 	out := map[string]*awaken.ToolResult{}
 	for id, raw := range b.Results {
 		var text string
@@ -354,7 +354,7 @@ func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResul
 }
 
 // version publishes the agent of a fork, for this run only.
-func (h *forks) version(req *server.Request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
+func (h *forks) version(req *server.Request, rec *trace.Recording, body *runForkBody) (agentID, version string, err error) {
 	if h.control == nil {
 		return "", "", server.ErrNoControl
 	}
@@ -401,7 +401,7 @@ func (h *forks) publish(req *server.Request, spec *awaken.AgentSpec) (agentID, v
 }
 
 // agent returns the agent that a fork changes.
-func (h *forks) agent(req *server.Request, run *awaken.Run, body *replayBody) (*awaken.AgentSpec, error) {
+func (h *forks) agent(req *server.Request, run *awaken.Run, body *runForkBody) (*awaken.AgentSpec, error) {
 	if raw := bytes.TrimSpace(body.Agent); len(raw) > 0 {
 		if body.Version != "" {
 			return nil, protocol.BadRequest("agent and version are both set, want only one of them")
@@ -430,7 +430,7 @@ func (h *forks) agent(req *server.Request, run *awaken.Run, body *replayBody) (*
 }
 
 // section returns the section that says what becomes of calls.
-func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *replayBody) (json.RawMessage, error) {
+func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *runForkBody) (json.RawMessage, error) {
 	c := fork.Config{Tools: body.Tools, Results: body.Fixtures}
 	if c.Tools == "" {
 		c.Tools = fork.Recorded

@@ -60,7 +60,7 @@ func (w *Wing) Mount(k *server.Kernel) ([]protocol.Route, error) {
 		all = append(all, (&timelines{}).requests()...)
 	}
 	if k.Control != nil && !k.HideConfig {
-		all = append(all, forked.replays()...)
+		all = append(all, forked.ofRuns()...)
 	}
 	return all, nil
 }

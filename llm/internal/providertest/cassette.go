@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// cassetteCases test that a replay equals the recorded call, piece by piece and failure by
+// cassetteCases test that what is played back equals the recorded call, piece by piece and failure by
 // failure, without the server and without the key.
 func cassetteCases() []testCase {
 	plays := func(name string, sc func(a *Adapter) script, needs ...Power) testCase {
@@ -31,7 +31,7 @@ func cassetteCases() []testCase {
 			if data, _ := os.ReadFile(file); strings.Contains(string(data), key) || len(data) == 0 {
 				t.Errorf("the cassette has the key, or nothing:\n%s", data)
 			}
-			tape, err := provider.OpenReplay(file)
+			tape, err := provider.OpenPlayer(file)
 			if err != nil {
 				t.Fatal(err)
 			}

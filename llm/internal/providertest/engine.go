@@ -289,7 +289,7 @@ func (l *life) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	parts, end := l.a.Speak(reply)
 	s := &server{script: script{frames: slices.Concat(parts, end)}}
-	s.replay(w, r)
+	s.follow(w, r)
 }
 
 // check checks the conversation against what Faults promises.

@@ -56,11 +56,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked = append(s.asked, seen{r, body})
 	s.mu.Unlock()
-	s.replay(w, r)
+	s.follow(w, r)
 }
 
-// replay follows the script.
-func (s *server) replay(w http.ResponseWriter, r *http.Request) {
+// follow follows the script.
+func (s *server) follow(w http.ResponseWriter, r *http.Request) {
 	if s.refuse {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {

@@ -86,7 +86,7 @@ function Form({ run, timeline, fold, step }: { run: Run; timeline: Timeline; fol
       const { body, wrong: bad } = bodyOf({ ...form, calls: Object.fromEntries(Object.entries(form.calls).filter(([id]) => known.has(id))) });
       setWrong(Object.fromEntries(Object.entries(bad).map(([field, code]) => [field, t(`fork.bad.${code}` as Key)])));
       if (Object.keys(bad).length > 0) return undefined;
-      return ask(api.POST("/v1/runs/{run_id}/replay", { params: { path: { run_id: run.run_id } }, body }));
+      return ask(api.POST("/v1/runs/{run_id}/fork", { params: { path: { run_id: run.run_id } }, body }));
     },
     onSuccess: (made) => made && void navigate({ to: "/threads/$id", params: { id: made.thread_id } }),
     onError: (err) => setWrong(wrongOf(err.message, problemsOf(err))),

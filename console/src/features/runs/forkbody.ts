@@ -38,7 +38,7 @@ export interface ForkForm {
 
 export const fresh = (step: number): ForkForm => ({ step, version: "", agent: "", model: "", numbers: {}, effort: "", calls: {}, tools: "recorded", stubs: [] });
 
-type Body = components["schemas"]["ReplayBody"];
+type Body = components["schemas"]["RunForkBody"];
 
 /** What is wrong with a form, by field: step, version, agent, model, prompt, a parameter, call:<id> or stub:<n>. */
 export type Wrong = Record<string, string>;
