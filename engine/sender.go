@@ -67,7 +67,7 @@ func (sd *sender) sendAll(ctx context.Context) {
 		}
 		atSent.Hit()
 		if err != nil {
-			sd.log().Warn("cannot make a delivery", "delivery", o.ID, "error", err)
+			sd.log().Warn("cannot deliver a message", "delivery", o.ID, "error", err)
 			if !isAny(err, awaken.ErrNotFound, awaken.ErrInvalid, awaken.ErrConflict) {
 				continue
 			}

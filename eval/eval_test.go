@@ -59,7 +59,7 @@ func TestDataset_Refusals(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
 		{`{"fixture":[]}`, `fixture`},
 		{with(`{"id":"","user_input":"x","expect":{}}`), `fixtures[1].id is ""`},
-		{with(`{"id":"a","user_input":"x","expect":{}}`), `fixtures[1].id is "a", which is that of fixtures[0]`},
+		{with(`{"id":"a","user_input":"x","expect":{}}`), `fixtures[1].id is "a", the id of fixtures[0]`},
 		{with(`{"id":"b","user_input":"","expect":{}}`), `fixtures[1].user_input is empty`},
 		{with(`{"id":"b","user_input":"x","provider_script":[{"kind":"say"}],"expect":{}}`), `fixtures[1].provider_script[0].kind is "say"; want one of "chat_response", "tool_call", "error"`},
 		{with(`{"id":"b","user_input":"x","provider_script":[{"kind":"tool_call"}],"expect":{}}`), `fixtures[1].provider_script[0].name is empty`},

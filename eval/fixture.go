@@ -133,7 +133,7 @@ func (d *Dataset) Validate() error {
 			return fmt.Errorf("%s.%w", at, err)
 		}
 		if first, ok := seen[f.ID]; ok {
-			return fmt.Errorf("%s.id is %q, which is that of fixtures[%d]; want ids that differ", at, f.ID, first)
+			return fmt.Errorf("%s.id is %q, the id of fixtures[%d]; want different ids", at, f.ID, first)
 		}
 		seen[f.ID] = i
 	}

@@ -325,7 +325,7 @@ func (a *account) refused(w *waiter, now time.Time) error {
 		if wait <= 0 || wait <= w.pause && (w.until.IsZero() || !s.pausedUntil.After(w.until)) {
 			continue
 		}
-		return a.refusal(wait, "the provider asked for a pause of which %s are left", wait.Round(time.Millisecond))
+		return a.refusal(wait, "the provider asked for a pause; %s remain", wait.Round(time.Millisecond))
 	}
 	return nil
 }

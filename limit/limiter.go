@@ -124,7 +124,7 @@ func (l *Limiter) visited(began time.Time, err error) {
 	switch {
 	case err != nil && l.failing.IsZero() && began.After(l.worked): // otherwise it has answered another since
 		l.failing = now
-		l.cfg.Logger.Warn("cannot share the rate limits of providers; requests beyond what this process holds wait until the store answers", "error", err)
+		l.cfg.Logger.Warn("cannot share the rate limits of providers; requests beyond the share of this process wait for the store", "error", err)
 	case err == nil && !l.failing.IsZero():
 		l.cfg.Logger.Info("the rate limits of providers are shared again", "after", now.Sub(l.failing))
 		l.failing = time.Time{}

@@ -280,6 +280,6 @@ func (a *account) giveBack(ctx context.Context) {
 		return
 	}
 	if err := a.visitAll(ctx, list); err != nil {
-		a.limiter.cfg.Logger.Warn("cannot give back a part of a provider's rate limit", "provider", a.provider, "error", err)
+		a.limiter.cfg.Logger.Warn("cannot return an unused part of a provider's rate limit", "provider", a.provider, "error", err)
 	}
 }

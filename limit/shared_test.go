@@ -142,7 +142,7 @@ func TestLimiter_AnOutageOfTheStoreIsLoggedOnce(t *testing.T) {
 				outage()
 				log.mu.Lock()
 				defer log.mu.Unlock()
-				begun := "WARN cannot share the rate limits of providers; requests beyond what this process holds wait until the store answers"
+				begun := "WARN cannot share the rate limits of providers; requests beyond the share of this process wait for the store"
 				over := "INFO the rate limits of providers are shared again"
 				if diff := cmp.Diff([]string{begun, over, begun, over}, log.seen); diff != "" {
 					t.Error(diff)

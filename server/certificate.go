@@ -73,7 +73,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		problem := ""
 		if err := c.load(); err != nil {
 			if problem = err.Error(); problem != c.problem { // once, not at every handshake
-				c.logger.Warn("the new certificate cannot be used; the previous one is", "error", err)
+				c.logger.Warn("cannot use the new certificate; keeping the previous one", "error", err)
 			}
 		}
 		c.problem = problem

@@ -85,7 +85,7 @@ func TestCertificate_FollowsItsFiles(t *testing.T) {
 	now = now.Add(time.Minute)
 	log.Reset()
 	shows("second")
-	if strings.Contains(log.String(), "cannot be used") {
+	if strings.Contains(log.String(), "cannot use the new certificate") {
 		t.Errorf("the same problem is logged again: %s", log.String())
 	}
 	if err := os.Remove(c.file); err != nil {
@@ -93,7 +93,7 @@ func TestCertificate_FollowsItsFiles(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	shows("second")
-	if !strings.Contains(log.String(), "cannot be used") {
+	if !strings.Contains(log.String(), "cannot use the new certificate") {
 		t.Errorf("the log does not say that the files cannot be used: %s", log.String())
 	}
 	writeCertificate(t, dir, "third")

@@ -322,7 +322,7 @@ func TestFeed_RefusesACursorOfAnotherLog(t *testing.T) {
 	if !ok || len(check) < 2 {
 		t.Fatalf("the cursor is %q", c.cursor)
 	}
-	g.says(410, "begin without a cursor", "GET", "/v1/events/stream?cursor="+pos+"."+check[:len(check)-1], "")
+	g.says(410, "start without a cursor", "GET", "/v1/events/stream?cursor="+pos+"."+check[:len(check)-1], "")
 	c.cancel()
 	c.connect()
 }
@@ -337,12 +337,12 @@ func TestFeed_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"kinds=everything":                      `400 want run, ticket, decision, dispatch, publication`,
 		"kind=run":                              `400 did you mean \"kinds\"?`,
 		"cursor=1-3":                            `400 want the id of a frame`,
-		"cursor=1":                              `410 begin without a cursor`,
-		"cursor=9000000000000000000":            `410 begin without a cursor`,
+		"cursor=1":                              `410 start without a cursor`,
+		"cursor=9000000000000000000":            `410 start without a cursor`,
 		"thread_id=missing":                     `404 missing`,
 		"thread_id=" + thread + "&after=9-1":    `410 not of the log`,
 		"thread_id=" + thread + "&after=x":      `400 want epoch-seq`,
-		"after=0-0":                             `400 once for each`,
+		"after=0-0":                             `400 want one for each`,
 		"x=1" + many:                            `400 unknown parameter`,
 		many[1:]:                                `400 at most 8`,
 		many[1 : len(many)-7*(len(many)/9)]:     `400 twice`,

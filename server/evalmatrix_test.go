@@ -94,10 +94,10 @@ func TestEvalRuns_CompareEverythingThatAnAgentIs(t *testing.T) {
 	}
 	for body, says := range map[string]string{
 		`"agent_id":"ann","agents":["bob"]`:                                        "agent_id and agents: want one of them",
-		`"agents":["bob","bob"]`:                                                   `agents[1] is \"bob\", which is there before`,
+		`"agents":["bob","bob"]`:                                                   `agents[1] is \"bob\", which is listed before`,
 		`"agents":["none"]`:                                                        `agents[0] is \"none\"`,
 		`"agent_id":"ann","variants":[{"id":""}]`:                                  "variants[0].id is",
-		`"agent_id":"ann","variants":[{"id":"a"},{"id":"a"}]`:                      `variants[1] is \"a\", which is there before`,
+		`"agent_id":"ann","variants":[{"id":"a"},{"id":"a"}]`:                      `variants[1] is \"a\", which is listed before`,
 		`"agent_id":"ann","variants":[{"id":"a","agent_overrides":{"id":"x"}}]`:    "agent_overrides.id",
 		`"agent_id":"ann","version":"1","versions":["2"]`:                          "version and versions: want one of them",
 		`"agent_id":"ann","versions":["live","` + second + `"]`:                    `versions[1] is`,

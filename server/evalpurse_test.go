@@ -80,7 +80,7 @@ func TestDatasets_AWriteThatFailsLeavesNoPins(t *testing.T) {
 		t.Helper()
 		return len(g.want(200, "GET", "/v1/traces/"+run+"/pin", "", admin...)["pins"].([]any))
 	}
-	g.says(409, "there is one with that id", "POST", "/v1/eval/datasets", fmt.Sprintf(`{"id":%q,"spec":{"fixtures":[%s,%s]}}`, id, fixture("a", kept), fixture("b", other)), admin...)
+	g.says(409, "already exists", "POST", "/v1/eval/datasets", fmt.Sprintf(`{"id":%q,"spec":{"fixtures":[%s,%s]}}`, id, fixture("a", kept), fixture("b", other)), admin...)
 	if pins(kept) != 1 || pins(other) != 0 {
 		t.Errorf("after a dataset that was refused, the run of the stored one has %d pins and the other %d", pins(kept), pins(other))
 	}

@@ -47,10 +47,10 @@ func TestDatasets_AreDocumentsWithRevisions(t *testing.T) {
 	if made["id"] != "support" || made["meta"].(map[string]any)["revision"] != 1.0 {
 		t.Errorf("%v", made)
 	}
-	g.says(409, "there is one with that id", "POST", "/v1/eval/datasets", `{"id":"support","spec":{"fixtures":[]}}`, admin...)
+	g.says(409, "already exists", "POST", "/v1/eval/datasets", `{"id":"support","spec":{"fixtures":[]}}`, admin...)
 	g.want(201, "POST", "/v1/eval/datasets/support/fixtures", `{"expected_revision":1,"fixture":`+saysHi+`}`, admin...)
 	g.says(409, "its revision is 2, not 1", "POST", "/v1/eval/datasets/support/fixtures", `{"expected_revision":1,"fixture":`+saysBye+`}`, admin...)
-	g.says(400, `fixtures[1].id is \"hi\", which is that of fixtures[0]`, "POST", "/v1/eval/datasets/support/fixtures", `{"expected_revision":2,"fixture":`+saysHi+`}`, admin...)
+	g.says(400, `fixtures[1].id is \"hi\", the id of fixtures[0]`, "POST", "/v1/eval/datasets/support/fixtures", `{"expected_revision":2,"fixture":`+saysHi+`}`, admin...)
 	g.says(400, "expected_revision is missing", "PUT", "/v1/eval/datasets/support", `{"spec":{"fixtures":[]}}`, admin...)
 	g.says(400, "min_judge_score is 2; want 0 to 1", "PUT", "/v1/eval/datasets/support", `{"expected_revision":2,"spec":{"fixtures":[{"id":"a","user_input":"x","expect":{"min_judge_score":2}}]}}`, admin...)
 	g.want(200, "PUT", "/v1/eval/datasets/support", `{"expected_revision":2,"spec":{"description":"more","fixtures":[`+saysHi+`,`+saysBye+`]}}`, admin...)
@@ -184,7 +184,7 @@ func TestEvalRuns_RefuseWhatCannotBeRun(t *testing.T) {
 		{400, `{"dataset_id":"ID","max_total_tokens":5}`, "max_total_tokens is set"},
 		{400, `{"dataset_id":"ID","judge":{"model_id":"m"}}`, "judge is set"},
 		{400, `{"dataset_id":"ID","models":[]}`, "models is empty"},
-		{400, `{"dataset_id":"ID","models":["m","m"]}`, "which is there before"},
+		{400, `{"dataset_id":"ID","models":["m","m"]}`, "which is listed before"},
 		{400, `{"dataset_id":"ID","models":["m"],"samples":0}`, "samples is 0; want 1 to 3"},
 		{400, `{"dataset_id":"ID","models":["m"],"samples":4}`, "samples is 4; want 1 to 3"},
 		{400, `{"dataset_id":"ID","mode":"live","samples":1}`, "samples is set without models"},
@@ -360,7 +360,7 @@ func TestEvalRuns_CellsInDoubtAreReportedAndRunAgainOnDemand(t *testing.T) {
 	id := g.dataset(fourCases+`,{"id":"e","user_input":"go e","expect":{}},{"id":"f","user_input":"stop f","expect":{}},{"id":"g","user_input":"stop g","expect":{}},{"id":"h","user_input":"stop h","expect":{}},{"id":"i","user_input":"go i","expect":{}}`, admin...)
 	run := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"]}`, id), async...)["run"].(map[string]any)["id"].(string)
 	g.eventually("three cells are done and five hang", func() bool { _, n := g.status(run); return n == 3 && m.asked.Load() == 8 })
-	g.says(409, "is running; want one that is done", "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"retry"}`)
+	g.says(409, "is running; want a completed run", "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"retry"}`)
 	g.srv.Evals.Jobs().Stop()
 	g.stop()
 	g.start()

@@ -71,9 +71,9 @@ func (h *health) probe() (found string, err error) {
 	switch {
 	case found == h.last:
 	case err != nil:
-		h.logger.Warn("the store cannot serve", "error", err)
+		h.logger.Warn("the store is unavailable", "error", err)
 	case h.last != "":
-		h.logger.Info("the store serves again")
+		h.logger.Info("the store is available again")
 	}
 	h.last = found
 	return found, err

@@ -74,7 +74,7 @@ func BadPlace(err error, offset int) error {
 	case !errors.Is(err, awaken.ErrInvalid):
 		return err
 	case offset > 0:
-		return protocol.BadRequest("offset is %d, which is too far, want next_cursor of the previous page as cursor", offset)
+		return protocol.BadRequest("offset is %d, too large; want next_cursor of the previous page as cursor", offset)
 	}
 	return ErrCursor
 }

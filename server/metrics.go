@@ -113,8 +113,8 @@ func NewMetrics() *Metrics {
 	m.runs.make(process, detail)
 	m.audits = auditMetrics{
 		events:   process.counter("audit_events_total", "Events of the audit log.", "action"),
-		failures: process.counter("audit_write_failures_total", "Changes that could not be written, with their events.").WithLabelValues(),
-		pruned:   process.counter("audit_sweep_pruned_total", "Events that were removed because of their age.").WithLabelValues(),
+		failures: process.counter("audit_write_failures_total", "Events that could not be written.").WithLabelValues(),
+		pruned:   process.counter("audit_sweep_pruned_total", "Expired events that were removed.").WithLabelValues(),
 	}
 	m.waits.time = detail.histogram("provider_limit_wait_seconds", "Time that a request waited for a rate limit of its provider.", "provider", "model", "priority", "outcome")
 	m.detail.MustRegister(&modelGauges{&m.words})
@@ -123,22 +123,22 @@ func NewMetrics() *Metrics {
 
 // make makes the metrics of the queue.
 func (q *queueMetrics) make(k maker) {
-	q.active = k.gauge("active_runs", "Dispatches this process works on.")
+	q.active = k.gauge("active_runs", "Dispatches that this process executes.")
 	q.operations = k.counter("mailbox_operations_total", "Operations of the queue.", "operation", "result")
 	q.operationTime = k.histogram("mailbox_operation_duration_seconds", "Time of an operation of the queue.", "operation", "result")
-	q.enqueued = k.one("mailbox_dispatch_enqueue_to_start_seconds", "Time from when a dispatch was queued to when it was claimed.")
-	q.eligible = k.one("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.")
-	q.claimed = k.one("mailbox_dispatch_claim_to_start_seconds", "Time from when a dispatch was claimed to when its worker began.")
-	q.complete = k.histogram("mailbox_dispatch_enqueue_to_complete_seconds", "Time from when a dispatch was queued to when it was settled.", "outcome")
-	q.runtime = k.histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
+	q.enqueued = k.one("mailbox_dispatch_enqueue_to_start_seconds", "Time from queueing a dispatch to its claim.")
+	q.eligible = k.one("mailbox_dispatch_eligible_to_start_seconds", "Time that a claimable dispatch waited for its claim.")
+	q.claimed = k.one("mailbox_dispatch_claim_to_start_seconds", "Time from the claim of a dispatch to the start of its run.")
+	q.complete = k.histogram("mailbox_dispatch_enqueue_to_complete_seconds", "Time from queueing a dispatch to settling it.", "outcome")
+	q.runtime = k.histogram("mailbox_dispatch_runtime_seconds", "Time a worker held a dispatch.", "outcome")
 	q.suspects = k.counter("mailbox_suspects_total", "Claims of dispatches during which at least two processes died.").WithLabelValues()
-	q.takeover = k.one("mailbox_takeover_seconds", "Time from when a lost owner was noticed to when its dispatch was claimed again.")
+	q.takeover = k.one("mailbox_takeover_seconds", "Time from noticing a lost owner to the next claim of its dispatch.")
 	q.signals = signalMetrics{
-		pulled:      k.counter("mailbox_dispatch_signal_pulled_total", "Dispatches that this process took from the queue.").WithLabelValues(),
-		ack:         k.counter("mailbox_dispatch_signal_ack_total", "Dispatches that this process settled for good.").WithLabelValues(),
-		nack:        k.counter("mailbox_dispatch_signal_nack_total", "Dispatches that this process put back, later or at once.", "delayed"),
-		redelivery:  k.counter("mailbox_dispatch_signal_redelivery_total", "Dispatches taken that had failed before.").WithLabelValues(),
-		republished: k.counter("mailbox_dispatch_signal_republish_total", "Dispatches taken whose last owner was lost.").WithLabelValues(),
+		pulled:      k.counter("mailbox_dispatch_signal_pulled_total", "Dispatches that this process claimed.").WithLabelValues(),
+		ack:         k.counter("mailbox_dispatch_signal_ack_total", "Dispatches that this process settled.").WithLabelValues(),
+		nack:        k.counter("mailbox_dispatch_signal_nack_total", "Dispatches that this process returned to the queue, with or without a delay.", "delayed"),
+		redelivery:  k.counter("mailbox_dispatch_signal_redelivery_total", "Claimed dispatches that had failed before.").WithLabelValues(),
+		republished: k.counter("mailbox_dispatch_signal_republish_total", "Claimed dispatches whose previous owner was lost.").WithLabelValues(),
 	}
 	q.signals.nack.WithLabelValues("true")
 	q.signals.nack.WithLabelValues("false")
@@ -146,12 +146,12 @@ func (q *queueMetrics) make(k maker) {
 
 // Bodies adds the number of requests to models that could not be kept for traces to /metrics; see trace/body.
 func (m *Metrics) Bodies(lost func() uint64) {
-	m.lost("awaken_trace_bodies_lost_total", "Requests to models that could not be kept for traces.", lost)
+	m.lost("awaken_trace_bodies_lost_total", "Requests to models that could not be stored for traces.", lost)
 }
 
 // Spans adds the number of spans that no collector has got to /metrics; see server/telemetry.
 func (m *Metrics) Spans(lost func() uint64) {
-	m.lost("awaken_telemetry_spans_lost_total", "Spans that no collector has got.", lost)
+	m.lost("awaken_telemetry_spans_lost_total", "Spans that the collector did not receive.", lost)
 }
 
 func (m *Metrics) lost(name, help string, n func() uint64) {
@@ -222,7 +222,7 @@ type figures struct {
 func (h *figures) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/metrics", Needs: permit.Public, Handle: Handle(h.show),
-			Summary: "Get metrics for Prometheus; those by model and tool need an admin key", Replies: map[int]any{200: Text("")}},
+			Summary: "Get metrics for Prometheus; metrics by model and tool need an admin key", Replies: map[int]any{200: Text("")}},
 	}
 }
 

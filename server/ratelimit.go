@@ -32,9 +32,9 @@ type rateGauges struct {
 }
 
 var (
-	rateDesc    = prometheus.NewDesc("awaken_provider_limit_per_minute", "Rate limits of providers that are in effect, of an account or one of its models.", []string{"provider", "model", "unit", "source"}, nil)
+	rateDesc    = prometheus.NewDesc("awaken_provider_limit_per_minute", "Rate limits of providers in effect, of an account or one of its models.", []string{"provider", "model", "unit", "source"}, nil)
 	waitingDesc = prometheus.NewDesc("awaken_provider_limit_waiting", "Requests of this process that wait for a rate limit.", []string{"provider", "model"}, nil)
-	pausedDesc  = prometheus.NewDesc("awaken_provider_limit_paused_seconds", "What is left of a pause that the provider asked for.", []string{"provider", "model"}, nil)
+	pausedDesc  = prometheus.NewDesc("awaken_provider_limit_paused_seconds", "Remaining time of a pause that the provider asked for.", []string{"provider", "model"}, nil)
 )
 
 func (g *rateGauges) Describe(c chan<- *prometheus.Desc) {

@@ -70,7 +70,7 @@ func (m *runMetrics) make(process, detail maker) {
 	m.inferErrors = detail.counter("inference_errors_total", "Requests to models that failed, by kind of error.", "model", "provider", "class")
 	m.inferTime = detail.histogram("inference_duration_seconds", "Time of a request to a model.", "model", "provider")
 	m.tokens = detail.counter("inference_tokens_total", "Tokens.", "model", "provider", "type")
-	m.cost = detail.counter("inference_cost_usd_total", "What requests to models have cost, in US dollars.", "model", "provider")
+	m.cost = detail.counter("inference_cost_usd_total", "Cost of requests to models, in US dollars.", "model", "provider")
 	m.tools.calls = detail.counter("tool_calls_total", "Tool calls.", "tool", "status")
 	m.tools.errors = detail.counter("tool_errors_total", "Tool calls that failed, by kind of error.", "tool", "class")
 	m.tools.time = detail.histogram("tool_duration_seconds", "Time of a tool call.", "tool")

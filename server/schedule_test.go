@@ -27,7 +27,7 @@ func TestSchedules_AreDocuments(t *testing.T) {
 	if made["status"] != "active" || made["revision"] != 1.0 || len(made["upcoming"].([]any)) != 5 || made["overlap"] != "skip" || made["missed"] != "latest" || made["grace_secs"] != 300.0 {
 		t.Errorf("%v", made)
 	}
-	g.says(409, "there is one with that id", "POST", "/v1/schedules", `{"id":"report","cron":"@daily",`+run+`}`, admin...)
+	g.says(409, "already exists", "POST", "/v1/schedules", `{"id":"report","cron":"@daily",`+run+`}`, admin...)
 	for body, want := range map[string]string{
 		`{` + run + `}`: "cron and at: want exactly one of them",
 		`{"cron":"@daily","at":"2030-01-01T00:00:00Z",` + run + `}`:                          "cron and at: want exactly one of them",

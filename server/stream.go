@@ -323,7 +323,7 @@ func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 }
 
 // errOver is returned by a framing with its last frames.
-var errOver = errors.New("the stream is over")
+var errOver = errors.New("the stream has ended")
 
 // send sends one entry.
 func (f *feed) send(e *awaken.Entry, frames Framing) error {

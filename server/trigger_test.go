@@ -102,7 +102,7 @@ func TestTriggers_AreDocuments(t *testing.T) {
 	if again := g.want(200, "GET", "/v1/triggers/deploys", "", admin...); again["secret"] != nil || again["url"] != nil {
 		t.Errorf("the secret is shown again: %v", again)
 	}
-	g.says(409, "there is one with that id", "POST", "/v1/triggers", `{"id":"deploys",`+triggered+`}`, admin...)
+	g.says(409, "already exists", "POST", "/v1/triggers", `{"id":"deploys",`+triggered+`}`, admin...)
 	for body, want := range map[string]string{
 		`{}`: "run is missing",
 		`{"run":{"agent_id":"none","messages":[{"role":"user","content":"x"}]}}`: "agent not found: none",

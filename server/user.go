@@ -101,7 +101,7 @@ func (req *Request) Owner() (*string, error) {
 }
 
 // UserParam is the parameter of lists that [request.owner] reads.
-var UserParam = Param("user_id", "string", "only what belongs to this user; callers that are not operators see only their own")
+var UserParam = Param("user_id", "string", "only objects of this user; callers that are not operators see only their own")
 
 // WrongUser is the failure of a confined request that names a user.
 func (c *Caller) WrongUser(user string) error {

@@ -83,7 +83,7 @@ func Open(url, subject string, opts *Options) (*Bus, error) {
 		nats.ReconnectBufSize(-1), // what cannot be sent is lost, and not kept
 		nats.IgnoreAuthErrorAbort(),
 		nats.ConnectHandler(func(*nats.Conn) { b.begin() }),
-		nats.ReconnectHandler(func(*nats.Conn) { log.Info("connected to NATS again"); b.begin() }),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("reconnected to NATS"); b.begin() }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				log.Warn("lost the connection to NATS; clients see the runs of other processes with a delay", "error", err)

@@ -28,10 +28,10 @@ const acpHelp = `Serve agents to an editor by the Agent Client Protocol, on stan
 An editor starts this command by itself. It needs no key and opens no port: it acts for
 the user who starts it. docs/acp.md shows the settings of editors.
 
-Sessions, agents and settings are in a folder of the user, whatever folder the editor starts
-the command in: $XDG_DATA_HOME/awaken or ~/.local/share/awaken, on macOS ~/Library/Application
+Sessions, agents and settings are in a folder of the user, wherever the editor starts the
+command: $XDG_DATA_HOME/awaken or ~/.local/share/awaken, on macOS ~/Library/Application
 Support/awaken, on Windows %LocalAppData%\awaken. The settings file there is awaken.yaml.
---storage-dir or --database name another store, such as that of a server. Any number of
+--storage-dir or --database name another store, such as a server's. Any number of
 editors and a server can use one store at the same time.
 
 Set $OPENAI_API_KEY, or $OPENAI_BASE_URL for an OpenAI-compatible server, to use a real model;
@@ -51,7 +51,7 @@ var acpFlags = []string{"storage-dir", "database", "seed", "file", "config-dir",
 func acpCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "acp", Short: "Serve agents to an editor", Long: acpHelp, Example: acpExamples, Args: cobra.NoArgs}
 	load := addSettingsOf(cmd, dataFolder, acpFlags...)
-	agent := cmd.Flags().String("agent", "", "`id` of the agent of new sessions; default the agent default")
+	agent := cmd.Flags().String("agent", "", "`id` of the agent for new sessions; without it, the agent named default")
 	user := cmd.Flags().String("user", "", "`id` of the user that sessions belong to, in a store that keeps users apart")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()

@@ -173,7 +173,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	}
 	if o.guarded && p.BaseURL != "" && !o.ownHost(p.Adapter, p.BaseURL) && !o.keyless {
 		if c.NoEnv = true; p.Adapter == "vertex" && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Goog-Api-Key") {
-			return nil, fmt.Errorf("base_url is %q, which is not sent the credentials of the environment: configure a key, or add its host to the setting providers.env_key_hosts (AWAKEN_PROVIDERS_ENV_KEY_HOSTS)", p.BaseURL)
+			return nil, fmt.Errorf("base_url is %q, a host that does not get credentials from the environment: configure a key, or add the host to the setting providers.env_key_hosts (AWAKEN_PROVIDERS_ENV_KEY_HOSTS)", p.BaseURL)
 		}
 	}
 	if o.guarded && p.BaseURL != "" {

@@ -43,7 +43,7 @@ func restoreCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Restore the store from a backup",
-		Long: `Restore the store from a backup. No other process may use the store meanwhile. The command
+		Long: `Restore the store from a backup. No other process may use the store at that time. The command
 does not overwrite an existing store; --force moves it aside.
 
 Runs that are unfinished in the backup may have continued since it was made. They wait as

@@ -64,7 +64,7 @@ func (c *client) runOf(ctx context.Context, id string) (string, error) {
 	}
 	if _, err := c.call(ctx, "GET", "/v1/threads/"+url.PathEscape(id)+"/runs/latest", nil, &run); err != nil || run.RunID == "" {
 		if no, ok := errors.AsType[*refusal](err); err == nil || ok && no.status == http.StatusNotFound {
-			return "", configError("there is no run %s, and no thread of that id that has one", printable(id, false))
+			return "", configError("no run or thread with ID %q", id)
 		}
 		return "", err
 	}

@@ -19,14 +19,14 @@ func configCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check the settings of the server; export and apply its documents", Args: cobra.NoArgs}
 	check := &cobra.Command{
 		Use:   "check [FILE|FOLDER...]",
-		Short: "Print the settings of awaken serve and all mistakes in them and in documents",
+		Short: "Print the settings of awaken serve, and check them and documents",
 		Long: `Print the settings that awaken serve would use here, and the source of each: the file, the
 environment, a flag or the default. Secrets are printed as ***. Settings that are accepted
-but have no effect yet are marked as not used. All mistakes are reported at once, with
+but have no effect yet are marked as not used. All mistakes are reported together, with
 exit status 2. The command opens no database and changes nothing.
 
-Documents in the arguments, and otherwise in config_dir, are checked like those of a new
-server with these settings. Mistakes, and warnings such as a rule that names no tool, are
+Documents in the arguments, or else in config_dir, are checked as a new server with these
+settings would check them. Mistakes, and warnings such as a rule that names no tool, are
 printed with file and line. MCP servers are not contacted, so names of their tools are
 reported as unknown yet. awaken config diff checks documents against a database.
 ` + filesHelp,

@@ -155,8 +155,8 @@ func diffCommand(con *console) *cobra.Command {
 	var prune bool
 	cmd := &cobra.Command{
 		Use:   "diff FILE|FOLDER...",
-		Short: "Show what apply would change",
-		Long: `Show what awaken config apply would change, without changing it. The exit status is 0 if
+		Short: "Show the changes that apply would make",
+		Long: `Show the changes that awaken config apply would make. The exit status is 0 if
 there are no differences, 1 if there are, and 2 if the files are invalid.
 ` + documentsHelp,
 		Example: "  awaken config diff documents/",

@@ -20,14 +20,14 @@ func evalCommand(con *console) *cobra.Command {
 }
 
 const evalDiffHelp = `Compare a file of reports with a baseline, case by case. A file has one report per line,
-as evaluations write them.
+as written by evaluations.
 
-A regression, a case that is missing, one that passes but differs, and a new case that fails
-block a release.
+Four differences block a release: a regression, a missing case, a case that passes but
+differs, and a new case that fails.
 
 Exit status:
-  0  nothing blocks
-  1  something does
+  0  no difference blocks
+  1  a difference blocks
   2  invalid file or command line`
 
 // diffFormats are the formats of awaken eval diff.
@@ -64,7 +64,7 @@ func evalDiffCommand(con *console) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:     "diff BASELINE NEW",
-		Short:   "Compare reports with those of a baseline",
+		Short:   "Compare reports with a baseline",
 		Long:    evalDiffHelp,
 		Example: "  awaken eval diff main.ndjson branch.ndjson --format markdown",
 		Args:    cobra.ExactArgs(2),

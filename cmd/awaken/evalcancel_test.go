@@ -45,7 +45,7 @@ func TestEvalRun_KeepsReportsWhenItIsCancelled(t *testing.T) {
 	report := filepath.Join(dir, "new.ndjson")
 	var out, errs bytes.Buffer
 	got := execute(ctx, &console{in: strings.NewReader(""), out: &out, err: &errs, errTTY: true}, []string{"eval", "run", "--fixtures", cases, "--report", report, "-f", agents, "--live", "--concurrency", "1"})
-	if want := fmt.Sprintf("awaken: cancelled after 1 of 3 cases, whose reports are in %s\n", report); got != exitInterrupted || !strings.HasSuffix(errs.String(), want) || !strings.Contains(errs.String(), "1 of 3 run, 0 failed") {
+	if want := fmt.Sprintf("awaken: cancelled after 1 of 3 cases; their reports are in %s\n", report); got != exitInterrupted || !strings.HasSuffix(errs.String(), want) || !strings.Contains(errs.String(), "1 of 3 run, 0 failed") {
 		t.Errorf("exit status %d, %q, want %q", got, errs.String(), want)
 	}
 	if data, err := os.ReadFile(report); err != nil || bytes.Count(data, []byte("\n")) != 1 || !bytes.Contains(data, []byte(`"fixture_id":"one"`)) {

@@ -24,24 +24,24 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-const evalRunHelp = `Run cases and report what the agent did. The cases are in a file, or in the files of a
-folder whose names end with .json: fixtures, or datasets of them.
+const evalRunHelp = `Run cases and report what the agent did. The cases are in a file, or in the .json files of a
+folder: fixtures, or datasets of fixtures.
 
 The scripts of the cases answer instead of a model, so nothing leaves this machine: with a bare
-agent, or with the prompts, plugins and tools of the agents that --agent names. --live asks the
-agents' own models instead, and --model others. --variants has a file with prompts and parameters
-to compare. Several agents, models and variants make a matrix.
+agent, or with the prompts, plugins and tools of the agents that --agent names. --live uses the
+agents' own models instead, and --model other models. --variants names a file with prompts and
+parameters to compare. Several agents, models and variants make a matrix.
 
-Tools have no effects. A call gets the result that its case has in tool_results; without one, a
-tool that only reads is called, and any other call fails.
+Tools have no effects. A call gets the result in tool_results of its case; without one, a
+read-only tool is called, and any other call fails.
 
-With --baseline, the reports are compared with those of a file: see 'awaken eval diff'.
+With --baseline, the reports are compared with a file of reports: see 'awaken eval diff'.
 
 Exit status:
-  0  all cases passed; with --baseline, nothing blocks
-  1  a case failed; with --baseline, something blocks
+  0  all cases passed; with --baseline, no difference blocks
+  1  a case failed; with --baseline, a difference blocks
   2  invalid file or command line
-  130  cancelled by Ctrl-C: the reports of the cases that were run are written (a second Ctrl-C exits at once)`
+  130  cancelled by Ctrl-C: the reports of finished cases are written (a second Ctrl-C exits immediately)`
 
 const evalRunExamples = `  awaken eval run --fixtures cases --report new.ndjson
   awaken eval run --fixtures cases --report new.ndjson --baseline main.ndjson --format markdown
@@ -72,21 +72,21 @@ func evalRunCommand(con *console) *cobra.Command {
 	fl.StringVar(&f.fixtures, "fixtures", "", "`file` or folder with the cases")
 	fl.StringVar(&f.report, "report", "", "`file` to write the reports to, one JSON object per line")
 	fl.StringVar(&f.baseline, "baseline", "", "`file` of reports to compare with")
-	fl.StringVar(&f.format, "format", "text", "`format` of what is printed: text, json, junit or markdown")
+	fl.StringVar(&f.format, "format", "text", "output `format`: text, json, junit or markdown")
 	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with agents, models and providers")
 	fl.StringArrayVar(&f.agents, "agent", nil, "`id` of an agent to run; may be repeated")
-	fl.StringArrayVar(&f.models, "model", nil, "`id` of a model of the file, or provider:model, to ask instead of the scripts; may be repeated")
+	fl.StringArrayVar(&f.models, "model", nil, "`id` of a model in the file, or provider:model, that answers instead of the scripts; may be repeated")
 	fl.StringVar(&f.variantsFile, "variants", "", "JSON `file` with a list of variants: id, system_prompt, agent_overrides and parameters")
 	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; default the provider's environment variable")
-	fl.BoolVar(&f.live, "live", false, "ask the agents' own models instead of the scripts")
-	fl.IntVar(&f.samples, "samples", 0, "`number` of times that a model is asked for each case")
+	fl.BoolVar(&f.live, "live", false, "use the agents' own models instead of the scripts")
+	fl.IntVar(&f.samples, "samples", 0, "`number` of samples for each case and model")
 	fl.IntVar(&f.concurrency, "concurrency", 5, "`number` of cases to run at a time")
-	fl.Int64Var(&f.tokens, "max-tokens", 0, "`number` of tokens after which nothing more is run; 0 means no limit")
-	fl.Float64Var(&f.usd, "max-cost", 0, "`US dollars` after which nothing more is run; 0 means no limit")
-	fl.DurationVar(&f.time, "max-time", 0, "`time` after which nothing more is run; 0 means no limit")
+	fl.Int64Var(&f.tokens, "max-tokens", 0, "maximum `number` of tokens; then no further case starts. 0 means no limit")
+	fl.Float64Var(&f.usd, "max-cost", 0, "maximum cost in `US dollars`; then no further case starts. 0 means no limit")
+	fl.DurationVar(&f.time, "max-time", 0, "maximum `time`; then no further case starts. 0 means no limit")
 	fl.StringVar(&f.judge, "judge", "", "`id` or provider:model of the model that grades answers")
-	fl.StringVar(&f.rubric, "rubric", "", "what a good answer is, for --judge")
-	fl.IntVar(&f.votes, "votes", 1, "`number` of times that --judge is asked about an answer; the median counts")
+	fl.StringVar(&f.rubric, "rubric", "", "description of a good answer, for --judge")
+	fl.IntVar(&f.votes, "votes", 1, "`number` of grades by --judge for each answer; the median counts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.check(); err != nil {
 			return err
@@ -122,11 +122,11 @@ func (f *evalFlags) check() error {
 	case f.time < 0:
 		return usageError("--max-time is %v; want 0 or more", f.time)
 	case f.keyFile != "" && len(f.models) == 0 && f.judge == "":
-		return usageError("--key-file needs --model or --judge, whose key it has")
+		return usageError("--key-file needs --model or --judge")
 	case f.variantsFile != "" && !f.isLive():
 		return usageError("--variants needs --live or --model: a script answers every prompt alike")
 	case f.judge != "" && !f.isLive():
-		return usageError("--judge needs --live or --model: what a script says need not be graded")
+		return usageError("--judge needs --live or --model: scripted answers need no grade")
 	}
 	for flag, values := range map[string][]string{"--agent": f.agents, "--model": f.models} {
 		for i, v := range values {
@@ -154,7 +154,7 @@ func (f *evalFlags) checkReport() error {
 	}
 	folder, err := os.Stat(filepath.Dir(f.report))
 	if cases, casesErr := os.Stat(f.fixtures); err == nil && casesErr == nil && os.SameFile(folder, cases) && filepath.Ext(f.report) == ".json" {
-		return configError("--report is %q, which would be among the cases; want a name that does not end with .json, or another folder", f.report)
+		return configError("--report is %q, which would become a case; want a name that does not end with .json, or another folder", f.report)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(f.report), ".awaken-*")
 	if err != nil {
@@ -198,7 +198,7 @@ func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 	}
 	if err != nil {
 		e, _ := errors.AsType[*exitError](outcome(ctx, nil, err))
-		return &exitError{code: e.code, err: fmt.Errorf("%w after %d of %d cases, whose reports are in %s", e.err, len(items), plan.Len(), f.report)}
+		return &exitError{code: e.code, err: fmt.Errorf("%w after %d of %d cases; their reports are in %s", e.err, len(items), plan.Len(), f.report)}
 	}
 	changes := eval.Diff(baseline, items)
 	if f.baseline == "" && f.format == "text" {
@@ -389,16 +389,16 @@ func printItems(con *console, items []eval.Item) error {
 	return err
 }
 
-const evalBaselineHelp = `Make the reports of a file the baseline that later ones are compared with. The baseline has no
-durations, and its cases are in order, so that it changes only if what agents do changes: keep
+const evalBaselineHelp = `Save the reports of a file as the baseline for later comparisons. The baseline has no
+durations, and its cases are sorted, so it changes only if the agents' behaviour changes: keep
 it with the code.
 
-If the baseline exists, what changed is printed as 'awaken eval diff' does.`
+If the baseline exists, the changes are printed as by 'awaken eval diff'.`
 
 func evalBaselineCommand(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use:     "baseline REPORTS BASELINE",
-		Short:   "Make reports the baseline",
+		Short:   "Save reports as the baseline",
 		Long:    evalBaselineHelp,
 		Example: "  awaken eval baseline new.ndjson main.ndjson",
 		Args:    cobra.ExactArgs(2),

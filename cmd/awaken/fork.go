@@ -14,43 +14,43 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const forkHelp = `Run a run again from one of its steps, with changes, on a new thread of a server.
+const forkHelp = `Repeat a run from one of its steps, with changes, on a new thread of a server.
 
 Calls before the step are history: their results are in the conversation, and they are never
-made again. RUN is the id of a run, or of a thread: then its latest run is forked.
+repeated. RUN is the ID of a run, or of a thread, whose latest run is forked.
 
 --set changes the agent of the run's version for this fork only:
   model=ID  prompt=TEXT  temperature=N  top_p=N  max_tokens=N  reasoning_effort=LEVEL
   upstream_model=NAME  agent=ID  version=N (or live)
---result and --decision change what happened before the step: the result of a call, or that a
-person refused it (refuse, or refuse:REASON). Values that begin with @ name a file.
+--result and --decision change the history before the step: the result of a call, or its
+decision (refuse, or refuse:REASON). Values that begin with @ name a file.
 
---tools says what becomes of calls in the fork:
-  recorded  a call like one of the run gets its result, others are refused
-  fixture   only what --fixtures has is used
+--tools decides how calls in the fork are handled:
+  recorded  a call with the same tool and arguments as in the run gets its result, others are refused
+  fixture   only the results of --fixtures are used
   refuse    all calls are refused
   readonly  tools without side effects are called, others refused
-  approval  before every other call a person is asked
+  approval  as readonly, but other calls ask a person
 
-The server is that of AWAKEN_URL, or http://127.0.0.1:3000, and the admin key that of
-AWAKEN_KEY. It belongs to no tenant.
+The server is AWAKEN_URL, or http://127.0.0.1:3000. AWAKEN_KEY is an admin key that belongs to
+no tenant.
 
 Exit status:
-  0  the fork has ended, or was not waited for
+  0  the fork has ended, or the command did not wait
   1  it failed, or the server refused it
   2  invalid command line
   3  it waits for a decision`
 
 func forkCommand(con *console) *cobra.Command {
 	f := &forkFlags{con: con}
-	cmd := &cobra.Command{Use: "fork RUN", Short: "Run a run again from a step, with changes", Long: forkHelp, Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "fork RUN", Short: "Repeat a run from a step, with changes", Long: forkHelp, Args: cobra.ExactArgs(1),
 		Example: "  awaken fork 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 --step 1 --set prompt=@better.txt --set temperature=0"}
 	fl := cmd.Flags()
 	fl.IntVar(&f.step, "step", 0, "step to begin with, from 0")
 	fl.StringArrayVar(&f.set, "set", nil, "`NAME=VALUE` of the agent or its parameters")
-	fl.StringArrayVar(&f.results, "result", nil, "`CALL=RESULT` of a call before the step: a text, or a result in JSON")
-	fl.StringArrayVar(&f.decisions, "decision", nil, "`CALL=DECISION` about a call before the step: refuse or refuse:REASON")
-	fl.StringVar(&f.tools, "tools", "recorded", "what becomes of calls: recorded, fixture, refuse, readonly or approval")
+	fl.StringArrayVar(&f.results, "result", nil, "`CALL=RESULT` replaces the result of a call before the step: a text, or a result in JSON")
+	fl.StringArrayVar(&f.decisions, "decision", nil, "`CALL=DECISION` replaces the decision on a call before the step: refuse or refuse:REASON")
+	fl.StringVar(&f.tools, "tools", "recorded", "how to handle calls in the fork: recorded, fixture, refuse, readonly or approval")
 	fl.StringVar(&f.fixtures, "fixtures", "", `JSON `+"`file`"+` with results of calls in the fork: [{"tool", "arguments", "result"}]`)
 	f.server.add(fl)
 	fl.BoolVar(&f.asJSON, "json", false, "print the server's answer as JSON, and do not wait")
@@ -101,7 +101,7 @@ func (f *forkFlags) body() (map[string]any, error) {
 	refused, err := pairs("--decision", f.decisions, func(call, value string) (any, error) {
 		word, reason, _ := strings.Cut(value, ":")
 		if word != "refuse" {
-			return nil, usageError("--decision of call %s is %q; want refuse or refuse:REASON. To make a call that was refused, fork at its step with --tools approval", call, value)
+			return nil, usageError("--decision of call %s is %q; want refuse or refuse:REASON. To make a refused call, fork at its step with --tools approval", call, value)
 		}
 		return reason, nil
 	})

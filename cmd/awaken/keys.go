@@ -26,7 +26,7 @@ acts for every user of the tenant. See docs/users.md.
 
 Creating and revoking a key is recorded in the audit log.
 
-A running server accepts a new key at once and rejects a revoked one within five seconds.`
+A running server accepts a new key immediately and rejects a revoked one within five seconds.`
 
 func keysCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "keys", Short: "Create, list and revoke the keys of a server", Long: keysHelp, Args: cobra.NoArgs}
@@ -39,7 +39,7 @@ func makeKeyCommand(con *console) *cobra.Command {
 	var operator bool
 	cmd := &cobra.Command{
 		Use:     "make",
-		Short:   "Create a key and print its secret, which is not shown again",
+		Short:   "Create a key and print its secret once",
 		Example: "  awaken keys make --kind admin\n  awaken keys make --kind run --tenant acme --label 'the web site'",
 		Args:    cobra.NoArgs,
 	}

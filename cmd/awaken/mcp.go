@@ -67,13 +67,13 @@ The client starts this command by itself. Every agent is a tool, and so are the 
 server.mcp_tools chooses. It needs no key and opens no port: it acts for the user who starts
 it. docs/mcp.md shows the settings of editors.
 
-Threads, agents and settings are in a folder of the user, as those of 'awaken acp':
+Threads, agents and settings are in a folder of the user, as for 'awaken acp':
 $XDG_DATA_HOME/awaken or ~/.local/share/awaken, on macOS ~/Library/Application Support/awaken,
 on Windows %LocalAppData%\awaken. --storage-dir or --database name another store, such as
-that of a server.
+a server's.
 
-With --url, the command passes messages on to a server that runs elsewhere, with the key in
-$AWAKEN_KEY, and opens no store. Calls survive a server that is restarted.
+With --url, the command forwards messages to a server, with the key in $AWAKEN_KEY, and opens
+no store. Calls survive a restart of that server.
 
 Standard output has only the protocol. Messages for people go to standard error. The command
 ends when its standard input ends.`
@@ -87,7 +87,7 @@ func mcpCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "mcp", Short: "Serve agents to an MCP client", Long: mcpHelp, Example: mcpExamples, Args: cobra.NoArgs}
 	load := addSettingsOf(cmd, dataFolder, acpFlags...)
 	user := cmd.Flags().String("user", "", "`id` of the user that threads belong to, in a store that keeps users apart")
-	remote := cmd.Flags().String("url", "", "`address` of a server to pass messages on to")
+	remote := cmd.Flags().String("url", "", "`address` of a server to forward messages to")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := protocol.CheckID("--user", *user); err != nil {
 			return usageError("%w", err)

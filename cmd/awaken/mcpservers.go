@@ -207,7 +207,7 @@ func (c *mcpConnection) Status() config.MCPStatus {
 		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
 		LastAttemptAt: unix(s.Attempted), NextAttemptAt: unix(s.Next), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
 	for _, name := range s.Strays {
-		out.Problems = append(out.Problems, fmt.Sprintf("config.tools names %q, which is no tool of the server", name))
+		out.Problems = append(out.Problems, fmt.Sprintf("config.tools names %q, want a tool of the server", name))
 	}
 	for _, t := range s.Tools {
 		out.Tools = append(out.Tools, config.MCPTool{

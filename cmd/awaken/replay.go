@@ -18,27 +18,27 @@ import (
 	"github.com/awaken-go/awaken/trace/replay"
 )
 
-const replayHelp = `Play recorded runs again, offline, and say where they part from their records.
+const replayHelp = `Replay recorded runs offline, and report the differences from their records.
 
-The agent of the run's version runs on a store of its own. Models, tools and people say what
-they said; no model is asked, no effect happens again, and no MCP server is connected to.
-Every event is compared.
+The run's version of the agent runs on a separate store. The recorded answers of models, tools
+and people are used: the replay asks no model, has no effects, and connects to no MCP server.
+It compares every event.
 
-RUN is the id of a run, or of a thread: then its latest run is played. Each run is played by
-itself, and the next one also if one is not as recorded.
+RUN is the ID of a run, or of a thread, whose latest run is replayed. Each run is replayed
+separately; a difference does not stop the remaining runs.
 
 The runs of a server need no file: their versions are in the database. -f has the agents of
-runs that 'awaken run -f' made; without it, and without documents, the demo agents are used.
+runs made by 'awaken run -f'; without it, and without documents, the demo agents are used.
 
 Exit status:
-  0  the runs are as recorded
-  1  one of them is not, or cannot be replayed
+  0  no run differs from its record
+  1  a run differs from its record, or cannot be replayed
   2  invalid command line or configuration, or no such run`
 
 func replayCommand(con *console) *cobra.Command {
 	var tenant, file string
 	var asJSON bool
-	cmd := &cobra.Command{Use: "replay RUN...", Short: "Play recorded runs again and compare", Long: replayHelp, Args: cobra.MinimumNArgs(1),
+	cmd := &cobra.Command{Use: "replay RUN...", Short: "Replay recorded runs and compare", Long: replayHelp, Args: cobra.MinimumNArgs(1),
 		Example: "  awaken replay 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60"}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "YAML or JSON `file` with the agents of the run")
@@ -106,7 +106,7 @@ func runOf(ctx context.Context, from records, id string) (string, error) {
 	}
 	t, err := from.Thread(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) || err == nil && t.LatestRunID == "" {
-		return "", configError("there is no run %s, and no thread of that id that has one", printable(id, false))
+		return "", configError("no run or thread with ID %q", id)
 	}
 	if err != nil {
 		return "", err
@@ -171,6 +171,14 @@ type replayed struct {
 	NotCompared []string           `json:"not_compared,omitempty"`
 }
 
+// counted returns a number with its noun, in the singular or plural.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 func printReplay(con *console, rec *trace.Recording, res *replay.Result, asJSON bool) error {
 	d := res.Difference
 	var err error
@@ -178,7 +186,7 @@ func printReplay(con *console, rec *trace.Recording, res *replay.Result, asJSON 
 	case asJSON:
 		err = json.NewEncoder(con.out).Encode(replayed{rec.Run.RunID, d == nil, res.Exact, res.Runs, res.Events, d, res.NotCompared})
 	case d == nil:
-		_, err = fmt.Fprintf(con.out, "%d events of %d runs are as recorded\n", res.Events, res.Runs)
+		_, err = fmt.Fprintf(con.out, "replayed %s, %s: identical\n", counted(res.Runs, "run"), counted(res.Events, "event"))
 		for _, note := range res.NotCompared {
 			if err == nil {
 				_, err = fmt.Fprintf(con.out, "not compared: %s\n", printable(note, false))

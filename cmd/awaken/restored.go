@@ -68,7 +68,7 @@ func markRestored(ctx context.Context, b *backend) (*awaken.Restoration, mailbox
 // forgoSchedules lets the times of a tenant's schedules lapse that have come: a process may have
 // started their runs before the database was restored.
 func forgoSchedules(ctx context.Context, store schedule.Store, tenant string) error {
-	const reason = "the database was restored; a run may have been started that is not in it"
+	const reason = "the database was restored; it may lack runs that were started"
 	for after := ""; ; {
 		page, err := store.List(ctx, tenant, after, 100)
 		if err != nil || len(page) == 0 {
@@ -83,7 +83,7 @@ func forgoSchedules(ctx context.Context, store schedule.Store, tenant string) er
 			if ok, err := store.Record(ctx, s, log...); err != nil {
 				return err
 			} else if !ok {
-				return fmt.Errorf("schedule %q was changed meanwhile: %w", s.ID, awaken.ErrConflict)
+				return fmt.Errorf("schedule %q was changed at the same time: %w", s.ID, awaken.ErrConflict)
 			}
 		}
 	}
@@ -110,12 +110,12 @@ func (con *console) sayRestored(r *awaken.Restoration, n mailbox.Unfinished) {
 const recoverHelp = `Mark a PostgreSQL database that was recovered to an earlier state: from a backup, to a
 point in time, or by a failover that lost commits. Stop every server that uses it first.
 
-Runs that are unfinished in the database may have continued before it was recovered, and
-would make their effects again. They wait as "restored" until 'awaken release' releases
-them, and the outcome of their open calls is in doubt. Times of schedules that have come
-meanwhile start nothing.
+Runs that are unfinished in the database may have continued before the recovery, and
+would repeat their effects. They wait as "restored" until 'awaken release' releases
+them, and the outcome of their open calls is in doubt. Schedules skip the times between
+the last change in the database and now.
 
-'awaken restore' marks a SQLite database by itself.`
+'awaken restore' marks a SQLite database itself.`
 
 func recoverCommand(con *console) *cobra.Command {
 	var mark bool
@@ -129,7 +129,7 @@ func recoverCommand(con *console) *cobra.Command {
 	cmd.Flags().BoolVar(&mark, "mark-doubtful", false, "hold the unfinished runs, and mark their open calls as in doubt")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !mark {
-			return usageError("--mark-doubtful is missing: it says that you know what the command does")
+			return usageError("--mark-doubtful is missing: it confirms that the database was recovered to an earlier state")
 		}
 		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
 			ctx := cmd.Context()
@@ -152,8 +152,8 @@ func recoverCommand(con *console) *cobra.Command {
 }
 
 const releaseHelp = `Release runs that wait because their database was restored: they continue where the copy
-left them. Calls that were open in it are in doubt and are not made again by themselves;
-the model reads what is not known. Cancel a run instead if it should not continue.
+ends. Calls that were open in the copy are in doubt and are not repeated automatically; a
+message tells the model what is unknown. If a run should not continue, cancel it instead.
 
 Without --tenant, the runs of the default tenant are released.`
 
@@ -178,7 +178,7 @@ func releaseCommand(con *console) *cobra.Command {
 	cmd.Flags().StringVar(&f.thread, "thread", "", "only runs of this thread")
 	cmd.Flags().StringVar(&f.user, "user", "", "only runs of this user")
 	cmd.Flags().BoolVar(&f.all, "all", false, "all runs of the tenant")
-	cmd.Flags().BoolVar(&f.list, "list", false, "list the runs that wait, and release none")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the waiting runs without releasing them")
 	cmd.RunE = func(cmd *cobra.Command, runs []string) error {
 		filtered := f.agent != "" || f.thread != "" || f.user != ""
 		if !f.list && !f.all && !filtered && len(runs) == 0 {

@@ -36,7 +36,7 @@ a terminal, that starts a conversation; an empty line, /quit or Ctrl-D ends it.
 
 Threads are stored in $AWAKEN_STORAGE_DIR/awaken.db, or ./.awaken/awaken.db. --thread
 continues a thread, --continue the one used last. Without a prompt, they resume the
-thread's last run if it waits for a decision or was cut off.
+thread's last run if it waits for a decision or was interrupted.
 
 The answer goes to standard output, everything else to standard error. When a call waits
 for a decision, you are asked on the terminal; --approve and --deny decide every call
@@ -49,7 +49,7 @@ Exit status:
   3    the run waits for a decision, and there is no terminal to ask on
   4    a stop condition ended the run, for example --max-rounds
   5    the run was blocked
-  130  cancelled by Ctrl-C (a second Ctrl-C exits at once)
+  130  cancelled by Ctrl-C (a second Ctrl-C exits immediately)
   143  cancelled by SIGTERM`
 
 const runExamples = `  awaken run "hello"

@@ -43,11 +43,11 @@ func rotateCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Re-encrypt every secret with the first key",
-		Long: `Re-encrypt every secret that another key encrypts with the first key of the key file. With
+		Long: `Re-encrypt with the first key of the key file every secret that uses another key. With
 --new-key, first add a new key at the top of the file.
 
 If several servers share a database, add the new key to the key file of each of them before
-you re-encrypt. Running servers read the file again when they meet an unknown key. Remove
+you re-encrypt. Running servers reread the file when they find an unknown key. Remove
 the old key when no secret needs it.`,
 		Example: "  awaken secrets rotate --new-key",
 		Args:    cobra.NoArgs,

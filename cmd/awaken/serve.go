@@ -56,13 +56,13 @@ key at its first start and prints it once. On any other address it needs an admi
 see 'awaken help keys'.
 
 On SIGINT or SIGTERM the server shuts down gracefully: it lets every run finish its
-step, ends the streams, and leaves the runs to the next process. A second signal exits at once.
+step, ends the streams, and leaves the runs to the next process. A second signal exits immediately.
 
 Exit status:
   0  graceful shutdown
   1  failure
   2  invalid command line or configuration
-  6  the database could not be reached for two minutes`
+  6  the database was unreachable for two minutes`
 
 const serveExamples = `  awaken serve
   awaken serve --seed demo --open

@@ -10,29 +10,30 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const settleHelp = `Settle says whether a call in doubt took effect: its process was lost after it had begun, and
-its tool could not tell. Nothing else ends a doubt, also not refusing to make the call again.
+const settleHelp = `Settle whether a call in doubt took effect. A call is in doubt if its process was lost after
+the call had begun, and its tool could not find out the outcome. Refusing to repeat the call
+does not end the doubt; only a settlement does.
 
-RUN is the id of the run, or of a thread, whose latest run is meant, and CALL the id of the call.
-A run that waits for a decision about the call goes on. After the end of the run, the call's record
-has the settlement, and the thread's next run tells its model. A settlement cannot be changed.
+RUN is the ID of the run, or of a thread, whose latest run is used, and CALL the ID of the call.
+If the run waits for a decision on the call, it continues. If the run has ended, the settlement is
+stored in the call's record, and the thread's next run tells its model. A settlement cannot be changed.
 
-The result of --made is read from the file as JSON; a file that is not JSON is a text.
+The file of --result has the result as JSON, or else as text.
 
 Exit status:
-  0  the settlement is accepted, also if it was before
-  1  it is refused: the call is not in doubt, or was settled differently
-  2  the command line is wrong`
+  0  the settlement was accepted, now or before
+  1  it was refused: the call is not in doubt, or was settled differently
+  2  invalid command line`
 
 func settleCommand(con *console) *cobra.Command {
 	f := &settleFlags{con: con}
-	cmd := &cobra.Command{Use: "settle RUN CALL", Short: "Say whether a call in doubt took effect", Long: settleHelp, Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "settle RUN CALL", Short: "Settle whether a call in doubt took effect", Long: settleHelp, Args: cobra.ExactArgs(2),
 		Example: "  awaken settle 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 call_1 --made --result receipt.json"}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.made, "made", false, "it took effect")
-	fl.BoolVar(&f.notMade, "not-made", false, "it did not take effect")
+	fl.BoolVar(&f.made, "made", false, "the call took effect")
+	fl.BoolVar(&f.notMade, "not-made", false, "the call did not take effect")
 	fl.StringVar(&f.result, "result", "", "`file` with the result of the call, with --made")
-	fl.StringVar(&f.reason, "reason", "", "how that was found out; the model sees it")
+	fl.StringVar(&f.reason, "reason", "", "evidence for the settlement (shown to the model)")
 	f.server.add(fl)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withStatus(f.run(cmd.Context(), args[0], args[1]))

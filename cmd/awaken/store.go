@@ -125,5 +125,5 @@ func newestThread(ctx context.Context, store awaken.Store) (*awaken.Thread, erro
 		}
 		return t, nil
 	}
-	return nil, fmt.Errorf("%w: there is no thread to continue", awaken.ErrNotFound)
+	return nil, fmt.Errorf("%w: no thread to continue", awaken.ErrNotFound)
 }

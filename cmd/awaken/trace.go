@@ -61,11 +61,11 @@ func traceListCommand(con *console) *cobra.Command {
 	fl.StringVar(&outcome, "outcome", "", "only runs that ended with this `outcome`, such as error")
 	fl.StringVar(&q.Tool, "tool", "", "only runs that called the tool with this `id`")
 	fl.Float64Var(&q.MinCostUSD, "min-cost", 0, "only runs that cost at least this many `US dollars`")
-	fl.DurationVar(&longer, "min-duration", 0, "only runs that took at least this `long`, such as 30s")
-	fl.StringVar(&since, "since", "", "only runs created at or after this `time`: 2026-01-02T15:04:05Z, or so long ago, such as 24h")
+	fl.DurationVar(&longer, "min-duration", 0, "only runs with at least this `duration`, such as 30s")
+	fl.StringVar(&since, "since", "", "only runs created at or after this `time`: 2026-01-02T15:04:05Z, or an age, such as 24h")
 	fl.StringVar(&until, "until", "", "only runs created before this `time`, as for --since")
 	fl.StringVar(&user, "user", "", "only runs on threads of the user with this `id`")
-	fl.BoolVar(&q.Pinned, "pinned", false, "only runs that are pinned")
+	fl.BoolVar(&q.Pinned, "pinned", false, "only pinned runs")
 	fl.StringVar(&q.ErrorCode, "error", "", "only runs that failed with this `code`")
 	fl.StringVar(&q.Text, "text", "", "only runs whose ids, agent, reason, error or answer contain this `text`")
 	fl.IntVar(&q.Limit, "limit", 50, "maximum `number` of runs")
@@ -158,8 +158,8 @@ func recordingOf(ctx context.Context, b *backend, tenant, arg string) (*trace.Re
 func traceShowCommand(con *console) *cobra.Command {
 	var bodies bool
 	cmd := &cobra.Command{Use: "show RUN", Short: "Print what a run did, as a tree",
-		Long: "Print what a run did, as a tree.\n\nRUN is the id of a run, or of a thread: then its latest run is shown.\nRequests to models are shown if the server kept them: see traces.bodies in the settings."}
-	cmd.Flags().BoolVar(&bodies, "bodies", false, "print the requests to models that were kept, word for word, as JSON")
+		Long: "Print what a run did, as a tree.\n\nRUN is the ID of a run, or of a thread, whose latest run is shown.\nRequests to models are shown if the server stored them: see traces.bodies in the settings."}
+	cmd.Flags().BoolVar(&bodies, "bodies", false, "print the stored requests to models, word for word, as JSON")
 	withRecording(cmd, func(rec *trace.Recording) error { return written(showTrace(con.out, rec, 0, bodies)) })
 	return cmd
 }
@@ -250,11 +250,11 @@ func short(s string) string {
 func traceExportCommand(con *console) *cobra.Command {
 	var format, out, tenant, file string
 	var test testForm
-	cmd := &cobra.Command{Use: "export RUN", Short: "Write the trace of a run, with those of the runs below it",
+	cmd := &cobra.Command{Use: "export RUN", Short: "Write the traces of a run and its child runs",
 		Example: "  awaken trace export 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 --format otlp -o trace.json"}
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`format`: jsonl, one event per line, or otlp, JSON for OpenTelemetry collectors")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; default the standard output")
-	cmd.Flags().Var(&test, "as-test", "write a test of the run, which passes offline: `form` txtar, a file for package trace/goldentest, or go, that file and a Go test in the folder of --output")
+	cmd.Flags().Var(&test, "as-test", "write a test of the run that passes offline: `form` txtar, a file for package trace/goldentest, or go, that file and a Go test in the folder of --output")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "YAML or JSON `file` with the agents of the run, for --as-test")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
 	with := withBackend(cmd, false, "seed")
@@ -348,8 +348,8 @@ func withPins(cmd *cobra.Command, fn func(ctx context.Context, pins trace.Pins, 
 
 func tracePinCommand(con *console) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{Use: "pin RUN", Short: "Keep a run and the runs below it from retention", Example: "  awaken trace pin 0198 --reason 'wrong refund'"}
-	cmd.Flags().StringVar(&reason, "reason", "", "why to keep it")
+	cmd := &cobra.Command{Use: "pin RUN", Short: "Protect a run and its child runs from retention", Example: "  awaken trace pin 0198 --reason 'wrong refund'"}
+	cmd.Flags().StringVar(&reason, "reason", "", "reason for the pin")
 	withPins(cmd, func(ctx context.Context, pins trace.Pins, id string) error {
 		if err := pins.Add(ctx, id, trace.Pin{Kind: trace.PinOperator, Reason: reason, By: "system:cli"}); err != nil {
 			return err

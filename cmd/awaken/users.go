@@ -19,19 +19,18 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-const assignHelp = `Give threads that belong to no user to users, in the database of a server. Threads from
-before users were switched on belong to no user, and only operators see them.
+const assignHelp = `Assign threads without an owner to users, in the database of a server. Threads from before
+users were enabled have no owner, and only operators see them.
 
-Which thread belongs to whom comes from one of
+The owners come from one of
 
   FILE            lines with a thread and a user, separated by a tab or a space; - is
-                  standard input. Empty lines and lines that begin with # do not count
-  --by-resource   the user is the thread's resource_id; threads without one stay
-  --user NAME     all threads, or those of --resource, belong to that user
+                  standard input. Empty lines and lines that begin with # are ignored
+  --by-resource   the user is the thread's resource_id; threads without one are skipped
+  --user NAME     all threads, or the threads of --resource, get that user
 
-The child threads of a thread go with it, unless they belong to a user already. A thread
-that belongs to another user is an error, and nothing is changed. The command can be
-repeated.`
+Child threads get the owner of their parent, unless they have one. If a thread belongs to
+another user, the command fails and changes nothing. It can be repeated.`
 
 // assignment gives a thread to a user.
 type assignment struct {
@@ -40,7 +39,7 @@ type assignment struct {
 }
 
 func usersCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "users", Short: "Say which threads of a server belong to which users", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "users", Short: "Assign threads of a server to users", Args: cobra.NoArgs}
 	cmd.AddCommand(assignCommand(con))
 	return cmd
 }
@@ -50,17 +49,17 @@ func assignCommand(con *console) *cobra.Command {
 	var byResource, dryRun bool
 	cmd := &cobra.Command{
 		Use:     "assign [FILE]",
-		Short:   "Give threads that belong to no user to users",
+		Short:   "Assign threads without an owner to users",
 		Long:    assignHelp,
 		Example: "  awaken users assign --by-resource --dry-run\n  awaken users assign --user alice --resource ticket-7\n  awaken users assign owners.tsv",
 		Args:    cobra.MaximumNArgs(1),
 	}
 	with := withBackend(cmd, false)
 	cmd.Flags().StringVar(&tenant, "tenant", "", "tenant of the threads; default the default tenant")
-	cmd.Flags().StringVar(&user, "user", "", "user that the threads will belong to")
+	cmd.Flags().StringVar(&user, "user", "", "user to assign the threads to")
 	cmd.Flags().StringVar(&resource, "resource", "", "with --user: only threads with this resource_id")
-	cmd.Flags().BoolVar(&byResource, "by-resource", false, "the resource_id of each thread is its user")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be changed, and change nothing")
+	cmd.Flags().BoolVar(&byResource, "by-resource", false, "use the resource_id of each thread as its user")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the changes without making them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		sources := len(args)
 		for _, set := range []bool{user != "", byResource} {
@@ -128,7 +127,7 @@ func (a *assigner) planFile(ctx context.Context, name string) error {
 		case id == "":
 			continue
 		case a.planned[id]:
-			return usageError("%s:%d: thread %q is there twice", name, n, id)
+			return usageError("%s:%d: thread %q is listed twice", name, n, id)
 		}
 		t, err := a.store.Thread(ctx, id)
 		switch {

@@ -213,7 +213,7 @@ func (a *Archive) swap(ctx context.Context, id string, old, data json.RawMessage
 	case err != nil:
 		return err
 	case !ok && old == nil:
-		return fmt.Errorf("dataset %q: %w: there is one with that id", id, awaken.ErrConflict)
+		return fmt.Errorf("dataset %q: %w: it already exists", id, awaken.ErrConflict)
 	case !ok:
 		return fmt.Errorf("dataset %q: %w: it was changed at the same time", id, awaken.ErrConflict)
 	}

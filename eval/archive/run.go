@@ -97,7 +97,7 @@ func (a *Archive) Begin(ctx context.Context, h *Header, cases []eval.Fixture) er
 	}
 	ok, err := a.values.CompareAndSet(ctx, runsNamespace, h.ID, nil, data)
 	if err == nil && !ok {
-		err = fmt.Errorf("eval run %q: %w: there is one with that id", h.ID, awaken.ErrConflict)
+		err = fmt.Errorf("eval run %q: %w: it already exists", h.ID, awaken.ErrConflict)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ type NotDoneError struct {
 }
 
 func (e *NotDoneError) Error() string {
-	return fmt.Sprintf("eval run %q is %s; want one that is done", e.ID, e.Status)
+	return fmt.Sprintf("eval run %q is %s; want a completed run", e.ID, e.Status)
 }
 
 // NoDoubtError reports that an eval run has no cell in doubt.
@@ -149,7 +149,7 @@ func (s *Jobs) Begin(ctx context.Context, a *archive.Archive, tenant string, h *
 func (s *Jobs) Spawn(j *Job, plan *runner.Plan) {
 	s.all.Go(func() {
 		if err := s.Run(s.ctx, j, plan); err != nil && s.ctx.Err() == nil && !errors.Is(err, ErrCancelled) {
-			s.Logger.Warn("an evaluation was not ended", "run", j.header.ID, "error", err)
+			s.Logger.Warn("cannot end an evaluation", "run", j.header.ID, "error", err)
 		}
 	})
 }
@@ -483,7 +483,7 @@ func (s *Jobs) Sweep(ctx context.Context) {
 	}
 	entries, err := index.List(ctx, activeNamespace)
 	if err != nil {
-		s.Logger.Warn("cannot list the evaluations that have not ended", "error", err)
+		s.Logger.Warn("cannot list unfinished evaluations", "error", err)
 	}
 	for _, e := range entries {
 		var at activeEval

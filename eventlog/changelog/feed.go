@@ -184,7 +184,7 @@ func (f *Feed) run(ctx context.Context) {
 		}
 		err := f.advance(ctx)
 		if err != nil && ctx.Err() == nil && !failed {
-			f.cfg.Logger.Warn("the log of changes cannot be read; trying again", "error", err)
+			f.cfg.Logger.Warn("cannot read the log of changes; retrying", "error", err)
 		}
 		failed = err != nil
 		timer.Reset(f.cfg.Poll)
@@ -201,7 +201,7 @@ func (f *Feed) advance(ctx context.Context) error {
 	for _, t := range tails {
 		switch err := f.extend(ctx, t, end); {
 		case errors.Is(err, ErrGone):
-			f.cfg.Logger.Warn("the log of changes does not continue where its readers are; they have to begin again", "tenant", t.tenant, "error", err)
+			f.cfg.Logger.Warn("the log of changes no longer has the position of its readers; they must start over", "tenant", t.tenant, "error", err)
 			f.abandon(t, err)
 		case err != nil:
 			return err

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-var errTimeout = errors.New("the program's time is over")
+var errTimeout = errors.New("the program exceeded its time limit")
 
 // process is the process that runs a command.
 type process struct {

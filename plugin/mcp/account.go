@@ -260,7 +260,7 @@ func (c *Connection) stored(ctx context.Context) (json.RawMessage, *userList, er
 		return nil, list, err
 	}
 	if err := json.Unmarshal(e.Value, list); err != nil {
-		c.log.Warn("the stored list of an MCP server is not understood", "error", err)
+		c.log.Warn("cannot decode the stored tool list of an MCP server", "error", err)
 		list = &userList{}
 	}
 	return e.Value, list, nil

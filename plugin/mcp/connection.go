@@ -359,7 +359,7 @@ func (c *Connection) fail(err error, failures int, delay time.Duration, again bo
 		c.tools, c.listed = nil, nil
 	}
 	c.mu.Unlock()
-	c.log.Warn("not connected to an MCP server", "error", text, "failures", failures, "again", again)
+	c.log.Warn("the connection to an MCP server failed", "error", text, "failures", failures, "again", again)
 	if lost {
 		c.opts.Changed()
 	}

@@ -74,7 +74,7 @@ func (c *Connection) pinName() string {
 func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]*listing, []awaken.Tool, error) {
 	pins, err := c.opts.Pins.Load(ctx, c.pinName())
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read what was approved of its tools: %w", err)
+		return nil, nil, fmt.Errorf("cannot read the approvals of its tools: %w", err)
 	}
 	listed, fresh, ids := map[string]*listing{}, map[string]string{}, map[string]string{}
 	approved := map[string][]string{} // digests, by the id that agents know
@@ -143,7 +143,7 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 	l := &listing{tool: t, id: toolID(c.server.ID, t.Name)}
 	refuse := func(format string, args ...any) *listing {
 		l.held = fmt.Sprintf(format, args...)
-		c.log.Warn("a tool of an MCP server is left out", "tool", t.Name, "reason", l.held)
+		c.log.Warn("a tool of an MCP server is omitted", "tool", t.Name, "reason", l.held)
 		return l
 	}
 	if l.id == "" {

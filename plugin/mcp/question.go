@@ -220,7 +220,7 @@ func (t *tool) respond(ctx context.Context, call *awaken.ToolCall, d *dialogue, 
 func (t *tool) answerAll(ctx context.Context, call *awaken.ToolCall, d *dialogue) (sdk.InputResponseMap, error) {
 	var requests sdk.InputRequestMap
 	if err := json.Unmarshal(d.Requests, &requests); err != nil {
-		return nil, fmt.Errorf("MCP server %q asks what is not understood: %w", t.conn.server.ID, err)
+		return nil, fmt.Errorf("cannot decode a question of MCP server %q: %w", t.conn.server.ID, err)
 	}
 	out := sdk.InputResponseMap{}
 	for _, key := range slices.Sorted(maps.Keys(requests)) {

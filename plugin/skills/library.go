@@ -86,7 +86,7 @@ func (l *Library) Watch(ctx context.Context, every time.Duration, log *slog.Logg
 		}
 		changed, err := l.Reload()
 		if err != nil && err.Error() != last {
-			log.Warn("skills cannot be read; the last ones stay", "error", err)
+			log.Warn("cannot read skills; keeping the previous ones", "error", err)
 		}
 		if last = ""; err != nil {
 			last = err.Error()

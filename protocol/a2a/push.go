@@ -225,7 +225,7 @@ func checkRoom(h *webhook.Hook, hooks []*webhook.Hook) error {
 		}
 	}
 	if len(hooks) >= maxPushConfigs {
-		return protocol.BadRequest("task %s has %d push configurations, which is the most that it can have; delete one first", h.RunID, len(hooks))
+		return protocol.BadRequest("task %s has %d push configurations, the maximum; delete one first", h.RunID, len(hooks))
 	}
 	return nil
 }

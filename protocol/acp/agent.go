@@ -141,11 +141,11 @@ func (a *agent) accept(m *message) {
 	switch {
 	case twice: // with the id, the client would take it for the answer of the other
 		cancel(nil)
-		a.reply(nil, nil, invalidRequest("id is %s, which a request has that is not answered yet", id))
+		a.reply(nil, nil, invalidRequest("id is %s, the id of a pending request", id))
 		return
 	case full:
 		cancel(nil)
-		a.reply(m.ID, nil, &Failure{Code: codeInternal, Message: fmt.Sprintf("%d requests are open, which is the limit", maxOpen)})
+		a.reply(m.ID, nil, &Failure{Code: codeInternal, Message: fmt.Sprintf("%d requests are pending, the limit", maxOpen)})
 		return
 	}
 	result, rest, err := a.handle(ctx, m)

@@ -175,7 +175,7 @@ func (c *Conn) respond(m *message) {
 	delete(c.waiting, string(m.ID))
 	c.mu.Unlock()
 	if to == nil {
-		c.log.Warn("the client answers a request that is not open", "id", fmt.Sprintf("%.80s", m.ID))
+		c.log.Warn("the client answers an unknown request", "id", fmt.Sprintf("%.80s", m.ID))
 		return
 	}
 	to <- m

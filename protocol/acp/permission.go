@@ -165,7 +165,7 @@ func (t *turn) permit(ctx context.Context, ticket *awaken.WaitingTicket) {
 	}
 	if remember != "" && t.hasServer(ticket.ToolName) {
 		if err := t.allow(ctx, ticket.ToolName); err != nil {
-			t.Logger.Warn("an approval is not kept for the session", "error", err)
+			t.Logger.Warn("cannot remember an approval for the session", "error", err)
 		}
 	}
 	t.decide(ctx, d)
@@ -201,7 +201,7 @@ func (t *turn) unasked(ctx context.Context, err error) {
 	if ctx.Err() != nil || errors.Is(err, errClosed) {
 		return // answered elsewhere, or the client is gone
 	}
-	t.Logger.Warn("the client cannot be asked", "error", err)
+	t.Logger.Warn("cannot ask the client for permission", "error", err)
 	t.stop(&Failure{Code: codeInternal, Message: "the run waits for a decision, and the client cannot be asked: " + err.Error()})
 }
 

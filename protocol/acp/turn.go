@@ -80,7 +80,7 @@ func (a *agent) prompt(ctx context.Context, m *message) (func() (any, error), er
 	if before != nil && before.prompted {
 		s.mu.Unlock()
 		t.stop(nil)
-		return nil, invalidRequest("the session has a prompt that is not answered yet; cancel it, or wait")
+		return nil, invalidRequest("the session has an unanswered prompt; cancel it, or wait")
 	}
 	s.turn, t.chosen = t, s.options
 	s.mu.Unlock()

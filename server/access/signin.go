@@ -22,7 +22,7 @@ type signIns struct {
 func (h *signIns) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/session", Needs: permit.Public, Handle: server.Handle(h.get),
-			Summary: "Get what the caller may do, and what this server has",
+			Summary: "Get the permissions of the caller and the features of this server",
 			Replies: map[int]any{200: sessionBody{}}, Failures: []int{401, 429, 500, 503}},
 		{Method: "POST", Path: "/v1/session", Needs: permit.SignIn, Scope: protocol.Shared, Handle: server.Handle(h.begin),
 			Summary: "Sign in with a key and get a cookie for it, or renew the cookie", Replies: map[int]any{200: sessionBody{}}},
@@ -144,7 +144,7 @@ func (h *signIns) begin(req *server.Request) error {
 	var s *session
 	switch {
 	case req.Key == nil:
-		return server.Unauthorized("there is no key to sign in with; send it in the Authorization header")
+		return server.Unauthorized("the key to sign in with is missing; send it in the Authorization header")
 	case !c.Session && h.kernel.IsToken(c.Secret), c.Secret == "":
 		return protocol.BadRequest("a user's token cannot sign in, want a key; send the token with every request")
 	case c.Session:

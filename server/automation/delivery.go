@@ -16,7 +16,7 @@ func (h *deliveries) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/deliveries", Needs: permit.ReadAutomation, Handle: server.Handle(h.list),
 			Summary: "List the receivers of push notifications, and the latest attempts to deliver to each",
-			Query:   []protocol.Param{server.Param("run_id", "string", "only those of this run"), server.Param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
+			Query:   []protocol.Param{server.Param("run_id", "string", "only deliveries of this run"), server.Param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
 			Replies: map[int]any{200: deliveryList{}}},
 	}
 }

@@ -92,13 +92,13 @@ func (h *schedules) routes() []protocol.Route {
 		{Method: "DELETE", Path: one, Needs: permit.WriteAutomation, Handle: server.Handle(h.delete),
 			Summary: "Delete a schedule and its log; its runs stay", Replies: map[int]any{204: nil}},
 		{Method: "POST", Path: one + "/pause", Needs: permit.WriteAutomation, Handle: server.Handle(func(req *server.Request) error { return h.pause(req, true) }),
-			Summary: "Pause a schedule: times that come meanwhile are left out", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
+			Summary: "Pause a schedule: it skips its times until it is resumed", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
 		{Method: "POST", Path: one + "/resume", Needs: permit.WriteAutomation, Handle: server.Handle(func(req *server.Request) error { return h.pause(req, false) }),
-			Summary: "Resume a schedule that is paused", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
+			Summary: "Resume a paused schedule", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
 		{Method: "POST", Path: one + "/run", Needs: permit.WriteAutomation, Handle: server.Handle(h.run),
 			Summary: "Start a run of a schedule now", Replies: map[int]any{200: schedule.Firing{}}, Failures: []int{409}},
 		{Method: "GET", Path: one + "/firings", Needs: permit.ReadAutomation, Handle: server.Handle(h.firings), Query: page,
-			Summary: "Tell what became of the times of a schedule, the latest first", Replies: map[int]any{200: firingList{}}},
+			Summary: "List the firings of a schedule, latest first", Replies: map[int]any{200: firingList{}}},
 	}
 }
 
@@ -201,13 +201,13 @@ func (h *schedules) create(req *server.Request, body *newSchedule) error {
 	if found, err := h.store.List(req.Context(), s.Tenant, "", maxSchedules); err != nil {
 		return err
 	} else if len(found) == maxSchedules {
-		return server.Fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
+		return server.Fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, the maximum; delete one first", maxSchedules)
 	}
 	s.State.Edits = 1
 	if made, err := h.store.Swap(req.Context(), s); err != nil {
 		return err
 	} else if !made {
-		return server.Fail(http.StatusConflict, "conflict", "schedule %q: there is one with that id", s.ID)
+		return server.Fail(http.StatusConflict, "conflict", "schedule %q already exists", s.ID)
 	}
 	return h.changed(req, "create", http.StatusCreated, s)
 }

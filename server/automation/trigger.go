@@ -63,13 +63,13 @@ func (h *triggers) routes() []protocol.Route {
 		{Method: "DELETE", Path: one, Needs: permit.WriteAutomation, Handle: server.Handle(h.delete),
 			Summary: "Delete a trigger and its log; its runs stay", Replies: map[int]any{204: nil}},
 		{Method: "POST", Path: one + "/rotate", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.rotate), Body: rotation{},
-			Summary: "Replace the secret of a trigger; URLs and signatures of the one before are accepted for 24 hours, or no more", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
+			Summary: "Rotate the secret of a trigger; URLs and signatures of the previous secret are accepted for 24 hours, or not at all", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
 		{Method: "POST", Path: one + "/url", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.sign), Body: linkBody{},
-			Summary: "Make a URL of a trigger", Replies: map[int]any{200: linkReply{}}},
+			Summary: "Create a signed URL of a trigger", Replies: map[int]any{200: linkReply{}}},
 		{Method: "POST", Path: one + "/run", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.run), Body: requestBody{},
 			Summary: "Start a run of a trigger, as a request of another system would", Replies: map[int]any{202: firedReply{}}, Failures: []int{409}},
 		{Method: "GET", Path: one + "/firings", Needs: permit.ReadAutomation, Handle: server.Handle(h.firings), Query: page,
-			Summary: "Tell what became of the requests to a trigger, the latest first", Replies: map[int]any{200: triggerFirings{}}},
+			Summary: "List the firings of a trigger, latest first", Replies: map[int]any{200: triggerFirings{}}},
 	}
 	return append(routes, h.door())
 }
@@ -144,7 +144,7 @@ func (h *triggers) create(req *server.Request, body *newTrigger) error {
 	if found, err := h.store.List(req.Context(), t.Tenant, "", maxTriggers); err != nil {
 		return err
 	} else if len(found) == maxTriggers {
-		return server.Fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
+		return server.Fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, the maximum; delete one first", maxTriggers)
 	}
 	secret, err := h.newSecret(t)
 	if err != nil {
@@ -153,7 +153,7 @@ func (h *triggers) create(req *server.Request, body *newTrigger) error {
 	if made, err := h.store.Swap(req.Context(), t); err != nil {
 		return err
 	} else if !made {
-		return server.Fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
+		return server.Fail(http.StatusConflict, "conflict", "trigger %q already exists", t.ID)
 	}
 	t.Revision++
 	return h.changed(req, "create", http.StatusCreated, t, secret)
@@ -477,7 +477,7 @@ func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*fi
 	case err != nil:
 		return nil, err
 	case !entered:
-		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: fmt.Sprintf("trigger %q has had %d requests in the last minute, which is the maximum", t.ID, limit), RetryAfter: 10 * time.Second}
+		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: fmt.Sprintf("trigger %q has had %d requests in the last minute, the maximum", t.ID, limit), RetryAfter: 10 * time.Second}
 	}
 	atEntered.Hit()
 	if len(f.payload.text) > 0 && !t.Spec.TrustPayload {

@@ -42,15 +42,15 @@ func (h *webhooks) routes() []protocol.Route {
 		{Method: "PUT", Path: one, Needs: permit.WriteAutomation, Handle: server.HandleBody(h.put), Body: putWebhook{},
 			Summary: "Replace a webhook; its secret stays", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: one, Needs: permit.WriteAutomation, Handle: server.Handle(h.delete),
-			Summary: "Delete a webhook: messages that are not delivered are dropped", Replies: map[int]any{204: nil}},
+			Summary: "Delete a webhook; undelivered messages are dropped", Replies: map[int]any{204: nil}},
 		{Method: "POST", Path: one + "/rotate", Needs: permit.WriteAutomation, Handle: server.Handle(h.rotate),
-			Summary: "Replace the secret of a webhook; messages are signed with both for 24 hours", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
+			Summary: "Rotate the secret of a webhook; messages are signed with both secrets for 24 hours", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
 		{Method: "POST", Path: one + "/test", Needs: permit.WriteAutomation, Handle: server.Handle(h.test),
 			Summary: "Send a test message to a webhook, once", Replies: map[int]any{200: webhook.Attempt{}}},
 		{Method: "GET", Path: one + "/deliveries", Needs: permit.ReadAutomation, Handle: server.Handle(h.deliveries), Query: page,
-			Summary: "List what a webhook was told, by run, the latest first", Replies: map[int]any{200: webhookDeliveries{}}},
+			Summary: "List the deliveries of a webhook by run, latest first", Replies: map[int]any{200: webhookDeliveries{}}},
 		{Method: "POST", Path: one + "/redeliver", Needs: permit.WriteAutomation, Handle: server.HandleBody(h.redeliver), Body: redelivery{},
-			Summary: "Tell a webhook again what happened to a run", Replies: map[int]any{202: nil}, Failures: []int{409}},
+			Summary: "Redeliver the messages about a run to a webhook", Replies: map[int]any{202: nil}, Failures: []int{409}},
 	}
 }
 
@@ -127,7 +127,7 @@ func (h *webhooks) create(req *server.Request, body *newWebhook) error {
 	if found, err := h.endpoints.List(req.Context(), e.Tenant, "", maxWebhooks); err != nil {
 		return err
 	} else if len(found) == maxWebhooks {
-		return server.Fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
+		return server.Fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, the maximum; delete one first", maxWebhooks)
 	}
 	secret, err := h.router.Add(req.Context(), e)
 	if err != nil {
@@ -276,7 +276,7 @@ func (h *webhooks) redeliver(req *server.Request, body *redelivery) error {
 		return err
 	}
 	if body.RunID == "" {
-		return protocol.BadRequest("run_id is missing; want the run whose messages are sent again")
+		return protocol.BadRequest("run_id is missing; want the run whose messages to redeliver")
 	}
 	err = h.router.Sender().Redeliver(req.Context(), e.Tenant, body.RunID, deliver.HookID(e), max(1, body.From))
 	if errors.Is(err, awaken.ErrNotFound) {

@@ -23,7 +23,7 @@ func (h *audits) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/audit-log", Needs: permit.ReadAudit, Handle: server.Handle(h.list),
 			Summary: "List audit events, newest first",
-			Query:   []protocol.Param{server.Param("since", "string", "only events at or after this time, in RFC 3339"), server.Param("until", "string", "only events before this time, in RFC 3339"), server.Param("action", "string", "only events with this action"), server.Param("resource", "string", "only this resource or those below it, such as agents or agents/a"), server.Param("actor", "string", "only actors with this prefix"), server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]},
+			Query:   []protocol.Param{server.Param("since", "string", "only events at or after this time, in RFC 3339"), server.Param("until", "string", "only events before this time, in RFC 3339"), server.Param("action", "string", "only events with this action"), server.Param("resource", "string", "only this resource and the resources below it, such as agents or agents/a"), server.Param("actor", "string", "only actors with this prefix"), server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]},
 			Replies: map[int]any{200: auditList{}}},
 	}
 }

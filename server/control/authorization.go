@@ -167,7 +167,7 @@ func (h *authorizations) complete(req *server.Request, response url.Values) (*Au
 		rerr = h.authorizer.Settle(ctx, done.ID)
 	}
 	if rerr != nil { // a sweep tries again
-		h.logger.Error("cannot resume what waited for an authorization", "mcp_server", done.Server, "error", rerr)
+		h.logger.Error("cannot resume the calls that waited for an authorization", "mcp_server", done.Server, "error", rerr)
 	}
 	if done.Shared && err == nil {
 		if conn, cerr := h.control.Connections().MCP(done.Server); cerr == nil {

@@ -61,7 +61,7 @@ func (h *documents) routes() []protocol.Route {
 
 var (
 	publishParam = server.Param("publish", "true|false", "false keeps the document as a draft; default true")
-	stateParam   = []protocol.Param{server.Param("state", "live|draft", "live is what new runs use, draft what is not published; default: the draft if there is one, else what is live")}
+	stateParam   = []protocol.Param{server.Param("state", "live|draft", "live is the document that new runs use, draft the unpublished one; default: the draft if there is one, otherwise the live document")}
 	documentPage = append([]protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page")}, server.ConfigPage...)
 )
 

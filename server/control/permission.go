@@ -22,7 +22,7 @@ func (h *permissions) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: permissionPreview{}}},
 		{Method: "POST", Path: "/v1/agents/permission-preview", Needs: permit.ReadConfig, Handle: server.HandleBody(h.try),
-			Summary: "Preview what the permission rules of an agent, saved or not, decide about calls", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
+			Summary: "Preview the decisions of an agent's permission rules on calls; the agent need not be saved", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
 		{Method: "POST", Path: "/v1/patterns/match", Needs: permit.ReadConfig, Handle: server.HandleBody(h.match),
 			Summary: "Explain whether the pattern of a rule matches calls", Body: patternBody{}, Replies: map[int]any{200: patternReply{}}},
 	}

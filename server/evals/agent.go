@@ -124,7 +124,7 @@ func (b *evalAgent) checkVariants() error {
 	}{{"models", b.Models}, {"agents", b.Agents}, {"variants", variants}} {
 		for i, id := range l.ids {
 			if slices.Contains(l.ids[:i], id) {
-				return protocol.BadRequest("%s[%d] is %q, which is there before; want %s that differ", l.name, i, id, l.name)
+				return protocol.BadRequest("%s[%d] is %q, which is listed before; want different %s", l.name, i, id, l.name)
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func (h *evaluations) versions(req *server.Request, body *evalRunBody) (out []*r
 			return nil, err
 		}
 		if slices.ContainsFunc(out, func(other *registry.Registry) bool { return other.ID() == reg.ID() }) {
-			return nil, protocol.BadRequest("versions[%d] is %q, which is there before; want versions that differ", i, v)
+			return nil, protocol.BadRequest("versions[%d] is %q, which is listed before; want different versions", i, v)
 		}
 		if out = append(out, reg); body.Versions != nil {
 			body.Versions[i] = reg.ID()

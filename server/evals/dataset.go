@@ -284,7 +284,7 @@ func (c *curation) options() (o curate.Options, err error) {
 			continue
 		}
 		if data, err := json.Marshal(e); err != nil || string(data) == "{}" {
-			return o, protocol.BadRequest("expected is empty; want what is expected of the run, or leave it out")
+			return o, protocol.BadRequest("expected is empty; want the expectations of the run, or no field")
 		}
 		o.Expect = *e
 	}

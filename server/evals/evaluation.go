@@ -105,7 +105,7 @@ func (h *evaluations) routes() []protocol.Route {
 			Query: []protocol.Param{server.Param("dataset_id", "string", "only runs over this dataset"), server.Param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
 				server.Param("until_secs", "integer", "only runs that started before this time, Unix seconds"), server.Param("cursor", "string", "next_cursor of the previous page, with the same filters"), server.Param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
 		{Method: "POST", Path: all, Needs: permit.RunEvals, Handle: server.HandleBody(h.start), Body: evalRunBody{}, Stream: true,
-			Headers: []protocol.Param{server.Param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
+			Headers: []protocol.Param{server.Param("Prefer", "string", "respond-async: reply immediately with status 202; the run continues, even after a restart")},
 			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
 		{Method: "GET", Path: one, Needs: permit.ReadEvals, Handle: server.Handle(h.get), Query: []protocol.Param{baseline, server.Param("aggregate", "samples", "add up the samples of each cell")},
 			Summary: "Get a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
@@ -114,7 +114,7 @@ func (h *evaluations) routes() []protocol.Route {
 		{Method: "POST", Path: one + "/cancel", Needs: permit.RunEvals, Handle: server.Handle(h.cancel),
 			Summary: "Cancel a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
 		{Method: "POST", Path: one + "/resume", Needs: permit.RunEvals, Handle: server.HandleBody(h.resume), Body: resumeBody{},
-			Summary: "Run the cells of a run over a dataset again that are in doubt", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
+			Summary: "Retry the cells in doubt of a run over a dataset", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
 		{Method: "GET", Path: one + "/events", Needs: permit.ReadEvals, Handle: server.Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
 			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
 		{Method: "POST", Path: "/v1/eval/online", Needs: permit.RunEvals, Handle: server.HandleBody(h.online), Body: onlineBody{}, Stream: true,
@@ -391,7 +391,7 @@ func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive
 		return nil, err
 	}
 	differs := func(what string, is, want any) error {
-		return protocol.BadRequest("baseline %q has %s %v; want %v, that of the run", id, what, is, want)
+		return protocol.BadRequest("baseline %q has %s %v; want %v, as the run has", id, what, is, want)
 	}
 	switch {
 	case b.DatasetID == adhoc || run.DatasetID == adhoc:
@@ -405,7 +405,7 @@ func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive
 	case b.Samples != run.Samples:
 		return nil, differs("samples", b.Samples, run.Samples)
 	case b.Status != archive.Done:
-		return nil, protocol.BadRequest("baseline %q is %s; want a run that is done", id, b.Status)
+		return nil, protocol.BadRequest("baseline %q is %s; want a completed run", id, b.Status)
 	}
 	return b, nil
 }
@@ -441,7 +441,7 @@ func (h *evaluations) delete(req *server.Request) error {
 		return server.Fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
 	}
 	if len(header.EvidenceOf) > 0 {
-		return server.Fail(http.StatusConflict, "evidence", "eval run %q is the evidence with which the gates of agents %q let a publication pass, and is kept", header.ID, header.EvidenceOf)
+		return server.Fail(http.StatusConflict, "evidence", "eval run %q is evidence for a publication by the gates of agents %q and cannot be deleted", header.ID, header.EvidenceOf)
 	}
 	if err := a.Remove(req.Context(), header.ID); err != nil {
 		return err

@@ -57,19 +57,19 @@ func (h *lives) routes() []protocol.Route {
 	const one = "/v1/eval/live/{run_id}"
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/eval/live", Needs: permit.ReadEvals, Handle: server.Handle(h.list),
-			Summary: "List what is said about runs of users, by the time that the runs were created, newest first",
+			Summary: "List the judgements of production runs, newest runs first",
 			Query: []protocol.Param{server.Param("agent_id", "string", "only runs that were started with this agent"), server.Param("version", "string", "only runs of this version"),
-				server.Param("status", "pending|judging|done|failed|in_doubt|skipped", "only judgements that are so"),
+				server.Param("status", "pending|judging|done|failed|in_doubt|skipped", "only judgements with this status"),
 				server.Param("min_score", "number", "only with a score of at least this"), server.Param("max_score", "number", "only with a score below this"),
 				server.Param("since", "string", "only runs created at or after this time, in RFC 3339"), server.Param("until", "string", "only runs created before this time, in RFC 3339"),
 				server.Param("cursor", "string", "next_cursor of the previous page, with the same filters"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")},
 			Replies: map[int]any{200: judgementList{}}},
 		{Method: "GET", Path: one, Needs: permit.ReadEvals, Handle: server.Handle(h.get),
-			Summary: "Get what is said about a run", Replies: map[int]any{200: live.Judgement{}}},
+			Summary: "Get the judgement of a run", Replies: map[int]any{200: live.Judgement{}}},
 		{Method: "POST", Path: one + "/retry", Needs: permit.RunEvals, Handle: server.Handle(h.retry),
-			Summary: "Judge a run again that has no score; the judge may be paid twice", Replies: map[int]any{202: live.Judgement{}}, Failures: []int{404, 409}},
+			Summary: "Retry the judgement of a run without a score; the judge may be paid twice", Replies: map[int]any{202: live.Judgement{}}, Failures: []int{404, 409}},
 		{Method: "GET", Path: "/v1/eval/live-budgets", Needs: permit.ReadServer, Handle: server.Handle(h.budgets),
-			Summary: "List what judging runs of users has taken by day and agent, the latest day first", Replies: map[int]any{200: liveBudgets{}}},
+			Summary: "List the cost of judgements by day and agent, latest day first", Replies: map[int]any{200: liveBudgets{}}},
 	}
 }
 

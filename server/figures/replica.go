@@ -108,7 +108,7 @@ func (r *Replicas) work(ctx context.Context, id, version string, config func() i
 			err = r.store.Set(ctx, replicasNamespace, id, data)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Warn("cannot tell the other replicas of this one", "error", err)
+			log.Warn("cannot report the status of this replica", "error", err)
 		}
 		select {
 		case <-tick.C:

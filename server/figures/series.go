@@ -68,16 +68,16 @@ func (h *series) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/stats/series", Needs: permit.ReadUsage, Scope: protocol.Operators, Handle: server.Handle(h.get),
 			Summary: "Get figures about runs that have ended, over time, on all replicas",
 			Query: []protocol.Param{
-				server.Param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "what to show; default runs"),
+				server.Param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "figure to return; default runs"),
 				byParam, sinceParam, untilParam,
 				server.Param("step", "hour|6h|day|week", "the time that a value is of; by default it follows from the range"),
-				server.Param("limit", "integer", "maximum number of series, 1 to 200; default 20; those with the least are added up as one")},
+				server.Param("limit", "integer", "maximum number of series, 1 to 200; default 20; the smallest ones are summed as other")},
 			Replies: map[int]any{200: seriesBody{}}},
 	}
 }
 
 var (
-	byParam    = server.Param("by", "total|agent|model|tool|user|version", "what to distinguish; model counts requests and tool counts calls; default total")
+	byParam    = server.Param("by", "total|agent|model|tool|user|version", "dimension to group by; model counts requests and tool counts calls; default total")
 	sinceParam = server.Param("since", "string", "the beginning, in RFC 3339; it is rounded down to an hour or a day; default a day before until")
 	untilParam = server.Param("until", "string", "the end, in RFC 3339; default now")
 )
@@ -250,7 +250,7 @@ const maxOver = 200 * 366 * 24 * 3600
 // over replies with the usage of runs that ended in a time, from the figures that are kept of them.
 func (h *usage) over(req *server.Request) error {
 	if req.Value("thread_id") != "" {
-		return protocol.BadRequest("thread_id is set, but the figures of a time are not kept by thread; want since, until and by without it")
+		return protocol.BadRequest("thread_id is set, but figures over time are not kept by thread; want since, until and by without it")
 	}
 	q, err := span(req, h.figures)
 	if err != nil {

@@ -18,9 +18,9 @@ type usage struct {
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/usage", Needs: permit.ReadUsage, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
-			Summary: "Get token usage and cost: of all runs by agent or, with since, until or by, of those that ended in that time",
+			Summary: "Get token usage and cost: of all runs by agent or, with since, until or by, of the runs that ended in that time",
 			Query: []protocol.Param{server.Param("thread_id", "string", "only runs on this thread"), server.Param("agent_id", "string", "only runs of this agent"), server.UserParam,
-				sinceParam, untilParam, server.Param(byParam.Name, byParam.Kind, "what to distinguish; model counts requests and tool counts calls; default agent")},
+				sinceParam, untilParam, server.Param(byParam.Name, byParam.Kind, "dimension to group by; model counts requests and tool counts calls; default agent")},
 			Replies: map[int]any{200: usageBody{}}},
 	}
 }

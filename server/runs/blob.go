@@ -33,7 +33,7 @@ func (h *files) routes() []protocol.Route {
 			Query: []protocol.Param{server.Param("cursor", "string", "next_cursor of the page before"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50"), server.UserParam}},
 		{Method: "GET", Path: "/v1/blobs/{blob_id}", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.download), Stream: true,
 			Summary: "Download a file", Replies: map[int]any{200: server.RawFile{}, 206: server.RawFile{}, 304: nil, 416: server.Text("")},
-			Headers: []protocol.Param{server.Param("Range", "string", "the part to send"), server.Param("If-None-Match", "string", "the ETag of what the client has")}},
+			Headers: []protocol.Param{server.Param("Range", "string", "the part to send"), server.Param("If-None-Match", "string", "the ETag of the client's copy")}},
 	}
 }
 

@@ -35,7 +35,7 @@ func newChanges(log changelog.Store, k *server.Kernel) *changes {
 
 func (h *changes) routes() []protocol.Route {
 	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Needs: permit.ReadThreads, Scope: protocol.ByCaller, Handle: server.Handle(h.stream),
-		Summary: "Stream what changes in the tenant",
+		Summary: "Stream the changes in the tenant",
 		Query: []protocol.Param{server.Param("cursor", "string", "resume after this frame; same as Last-Event-ID. Without either, the stream begins now"),
 			server.Param("kinds", "string", "only changes of these kinds, separated by commas: run, ticket, decision, dispatch, publication; default all"),
 			server.Param("thread_id", "string", "add the events of this thread; can be repeated, up to "+strconv.Itoa(maxFollowed)+" times"),
@@ -166,10 +166,10 @@ func (h *changes) begin(req *server.Request) (*changeStream, error) {
 	}
 	ids, after := req.Values()["thread_id"], req.Values()["after"]
 	if len(ids) > maxFollowed {
-		return nil, protocol.BadRequest("thread_id is there %d times, want at most %d", len(ids), maxFollowed)
+		return nil, protocol.BadRequest("%d thread_id are set, want at most %d", len(ids), maxFollowed)
 	}
 	if len(after) > 0 && len(after) != len(ids) {
-		return nil, protocol.BadRequest("after is there %d times, want once for each of the %d thread_id", len(after), len(ids))
+		return nil, protocol.BadRequest("%d after are set, want one for each of the %d thread_id", len(after), len(ids))
 	}
 	for i, id := range ids {
 		var at *awaken.Cursor
@@ -245,7 +245,7 @@ func parseKinds(text string) (out []changelog.Kind, err error) {
 // gone returns the failure of a position that the log does not have.
 func gone(err error) error {
 	if errors.Is(err, changelog.ErrGone) {
-		return server.Fail(410, "cursor_expired", "the changes behind the cursor are not kept any more; reload, and begin without a cursor")
+		return server.Fail(410, "cursor_expired", "the changes after the cursor are no longer stored; reload, and start without a cursor")
 	}
 	return err
 }

@@ -22,7 +22,7 @@ type explanations struct{}
 func (h *explanations) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.explain),
-			Summary: "Say why a run is in its state, since when, and what would move it", Replies: map[int]any{200: explanation{}}},
+			Summary: "Explain the state of a run: its causes, since when, and the requests that would continue it", Replies: map[int]any{200: explanation{}}},
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *situation) because() []cause {
 	case s.run.Status == awaken.RunCreated:
 		out = []cause{s.dropped()}
 	default:
-		out = []cause{{Code: causeUnowned, Since: s.run.UpdatedAt, Detail: "No worker of this server's queue has it: it was begun by a program that does not use the queue, or was interrupted."}}
+		out = []cause{{Code: causeUnowned, Since: s.run.UpdatedAt, Detail: "It is not in this server's queue: a program without a queue began it, or it was interrupted."}}
 	}
 	for i := range out {
 		if out[i].Actions == nil {
@@ -217,7 +217,7 @@ func (s *situation) queued(d *mailbox.Dispatch) cause {
 	c := cause{Since: d.CreatedAt, Actions: []move{s.cancel()}}
 	if first := s.ahead(d); first != "" {
 		c.Code, c.RunID = causeBehind, first
-		c.Detail = fmt.Sprintf("Runs of a thread take turns: run %s is before it.", first)
+		c.Detail = fmt.Sprintf("Runs of a thread take turns: run %s is first.", first)
 		return c
 	}
 	since, lost := d.Between()
@@ -237,10 +237,10 @@ func (s *situation) queued(d *mailbox.Dispatch) cause {
 			d.Crashes, d.MaxAttempts)
 	case lost:
 		c.Code, c.Since = causeLost, since
-		c.Detail = "The process that ran it is gone. The next free worker takes it over."
+		c.Detail = "Its process was lost. The next free worker takes over."
 	default:
 		c.Code = causeQueued
-		c.Detail = "It can begin, and waits for a free worker."
+		c.Detail = "It waits for a free worker."
 	}
 	return c
 }
@@ -274,9 +274,9 @@ func (s *situation) claimed(d *mailbox.Dispatch) []cause {
 	}
 	switch {
 	case d.LeaseUntil > 0 && d.LeaseUntil < s.now:
-		return []cause{{Code: causeSilent, Since: d.LeaseUntil, Detail: worker + " has not been heard of since its lease ended. Another one takes over as soon as the loss is noticed.", Actions: []move{s.cancel()}}}
+		return []cause{{Code: causeSilent, Since: d.LeaseUntil, Detail: worker + " has not renewed its lease. Another worker takes over once the loss is noticed.", Actions: []move{s.cancel()}}}
 	case d.Cancel:
-		return []cause{{Code: causeCancelling, Since: d.UpdatedAt, Detail: worker + " has been told to end it, and waits for its calls to stop."}}
+		return []cause{{Code: causeCancelling, Since: d.UpdatedAt, Detail: worker + " is cancelling it, and waits for its calls to stop."}}
 	}
 	var out []cause
 	for _, c := range s.calls {
@@ -285,7 +285,7 @@ func (s *situation) claimed(d *mailbox.Dispatch) []cause {
 		}
 	}
 	if out == nil {
-		out = []cause{{Code: causeStep, Since: d.UpdatedAt, Detail: fmt.Sprintf("%s has it: step %d asks the model, runs calls that only read, or is being committed.", worker, s.run.Steps+1), Actions: []move{s.cancel()}}}
+		out = []cause{{Code: causeStep, Since: d.UpdatedAt, Detail: fmt.Sprintf("%s executes it: step %d asks the model, executes read-only calls, or is being committed.", worker, s.run.Steps+1), Actions: []move{s.cancel()}}}
 	}
 	return out
 }
@@ -326,7 +326,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 	case len(out) > 0:
 		return out
 	case answered > 0:
-		return []cause{{Code: causeDecided, Since: since, Detail: "Every question is answered. A worker takes the answer next.", Actions: []move{s.cancel()}}}
+		return []cause{{Code: causeDecided, Since: since, Detail: "All decisions are made. It waits for a worker.", Actions: []move{s.cancel()}}}
 	case w.Reason == awaken.WaitBudget:
 		return []cause{s.poor(w, since)}
 	case w.Reason == awaken.WaitPin:

@@ -33,9 +33,9 @@ type forks struct {
 func (h *forks) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Needs: permit.StartRuns, Scope: protocol.ByPath, Handle: server.HandleBody(h.forkThread),
-			Summary: "Take up a conversation on a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
+			Summary: "Fork a conversation to a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.list),
-			Summary: "Get where a run was forked from, and list the newest forks of it", Replies: map[int]any{200: runForks{}}},
+			Summary: "Get the origin of a forked run, and list its newest forks", Replies: map[int]any{200: runForks{}}},
 	}
 }
 
@@ -43,7 +43,7 @@ func (h *forks) routes() []protocol.Route {
 func (h *forks) ofRuns() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/runs/{run_id}/fork", Needs: permit.TryConfig, Handle: server.HandleBody(h.forkRun),
-			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: runForkBody{}, Replies: map[int]any{202: runForkAccepted{}}, Failures: []int{409}},
+			Summary: "Repeat a run from one of its steps, with changes, on a new thread", Body: runForkBody{}, Replies: map[int]any{202: runForkAccepted{}}, Failures: []int{409}},
 	}
 }
 

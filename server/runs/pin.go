@@ -23,11 +23,11 @@ func (h *pins) routes() []protocol.Route {
 		{Method: "GET", Path: path, Needs: permit.ReadTraces, Handle: server.Handle(h.list),
 			Summary: "List the reasons to keep a run", Replies: map[int]any{200: pinList{}}},
 		{Method: "POST", Path: path, Needs: permit.WriteTraces, Handle: server.Handle(h.add),
-			Summary: "Keep a run and the runs below it from retention", Body: newPin{}, Replies: map[int]any{204: nil}},
+			Summary: "Protect a run and its child runs from retention", Body: newPin{}, Replies: map[int]any{204: nil}},
 		{Method: "DELETE", Path: path, Needs: permit.WriteTraces, Handle: server.Handle(h.remove),
 			Summary: "Remove a reason to keep a run",
 			Query: []protocol.Param{server.Param("kind", "operator|evidence|dataset", "kind of the pin; default operator"),
-				server.Param("ref", "string", "what the pin refers to; default nothing")},
+				server.Param("ref", "string", "object that the pin refers to; default none")},
 			Replies: map[int]any{204: nil}},
 	}
 }

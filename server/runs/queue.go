@@ -29,7 +29,7 @@ func (h *queues) routes() []protocol.Route {
 				server.Param("cursor", "string", "next_cursor of the previous page"), server.PageParams[1]},
 			Replies: map[int]any{200: explainedDispatches{}}},
 		{Method: "GET", Path: "/v1/queue", Needs: permit.ReadQueue, Handle: server.Handle(h.get),
-			Summary: "Get the state of the queue: counts, what waits and why, and which workers have what", Replies: map[int]any{200: queueBody{}}},
+			Summary: "Get the state of the queue: counts, waits with their reasons, and workers with their claims", Replies: map[int]any{200: queueBody{}}},
 	}
 }
 

@@ -26,17 +26,17 @@ func (h *remembered) routes() []protocol.Route {
 	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]}
 	return []protocol.Route{
 		{Method: "GET", Path: approvals, Needs: permit.ReadMemories, Handle: server.Handle(h.listApprovals), Query: append(owner, page...),
-			Summary: "List the approvals that are remembered for an agent or a user", Replies: map[int]any{200: rememberedList{}}},
+			Summary: "List the remembered approvals of an agent or a user", Replies: map[int]any{200: rememberedList{}}},
 		{Method: "DELETE", Path: approvals, Needs: permit.WriteMemories, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
-			Summary: "Forget all approvals that are remembered for an agent or a user", Replies: map[int]any{204: nil}},
+			Summary: "Delete all remembered approvals of an agent or a user", Replies: map[int]any{204: nil}},
 		{Method: "DELETE", Path: approvals + "/{id}", Needs: permit.WriteMemories, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
-			Summary: "Forget a remembered approval", Replies: map[int]any{204: nil}},
+			Summary: "Delete a remembered approval", Replies: map[int]any{204: nil}},
 		{Method: "GET", Path: memories, Needs: permit.ReadMemories, Handle: server.Handle(h.listMemories), Query: append([]protocol.Param{user}, page...),
-			Summary: "List what agents remember about a user, by id", Replies: map[int]any{200: memoryList{}}},
+			Summary: "List the memories about a user, by id", Replies: map[int]any{200: memoryList{}}},
 		{Method: "DELETE", Path: memories, Needs: permit.WriteMemories, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
-			Summary: "Forget all that agents remember about a user", Replies: map[int]any{204: nil}},
+			Summary: "Delete all memories about a user", Replies: map[int]any{204: nil}},
 		{Method: "DELETE", Path: memories + "/{id}", Needs: permit.WriteMemories, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
-			Summary: "Forget a memory about a user", Replies: map[int]any{204: nil}},
+			Summary: "Delete a memory about a user", Replies: map[int]any{204: nil}},
 	}
 }
 

@@ -46,7 +46,7 @@ func (h *runs) routes() []protocol.Route {
 // runFilters are the parameters that [runQuery] reads.
 var runFilters = []protocol.Param{server.Param("status", "created|running|waiting|done", "only runs with this status"),
 	server.Param("agent_id", "string", "only runs of this agent"),
-	server.Param("version", "string", "only runs that are pinned to this registry version"),
+	server.Param("version", "string", "only runs pinned to this registry version"),
 	server.Param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
 	server.Param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
 	server.Param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable|restored",
@@ -54,11 +54,11 @@ var runFilters = []protocol.Param{server.Param("status", "created|running|waitin
 	server.Param("parent_run_id", "string", "only children of this run"),
 	server.Param("root", "boolean", "only runs without a parent"),
 	server.Param("tool", "string", "only runs that called this tool"),
-	server.Param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
+	server.Param("in_doubt", "boolean", "only runs that have had a call in doubt"),
 	server.Param("error_code", "string", "only runs that failed with this code"),
 	server.Param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
-	server.Param("min_duration_ms", "integer", "only runs that are done and took at least this long from start to end"),
-	server.Param("pinned", "boolean", "only runs that are pinned"),
+	server.Param("min_duration_ms", "integer", "only done runs that took at least this long from start to end"),
+	server.Param("pinned", "boolean", "only pinned runs"),
 	server.Param("since", "string", "only runs created at or after this time, in RFC 3339"),
 	server.Param("until", "string", "only runs created before this time, in RFC 3339"),
 	server.Param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}

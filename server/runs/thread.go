@@ -37,7 +37,7 @@ func (h *threads) routes() []protocol.Route {
 			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Needs: permit.WriteThreads, Scope: protocol.ByPath, Handle: server.Handle(h.delete),
 			Summary: "Delete a thread",
-			Query:   []protocol.Param{server.Param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), server.Param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
+			Query:   []protocol.Param{server.Param("child_strategy", "detach|reject|cascade", "strategy for child threads; default detach"), server.Param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
 			Replies: map[int]any{204: nil}, Failures: []int{409}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Needs: permit.CancelRuns, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
 			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},

@@ -17,7 +17,7 @@ type timelines struct{}
 func (h *timelines) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Needs: permit.ReadThreads, Scope: protocol.ByPath, Handle: server.Handle(h.get),
-			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
+			Summary: "Get the history of a run: commits, owners, takeovers, steps, calls, waits",
 			Query:   []protocol.Param{server.Param("cursor", "string", "next_cursor of the page before"), server.Param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
 			Replies: map[int]any{200: timelinePage{}}},
 	}
@@ -27,7 +27,7 @@ func (h *timelines) routes() []protocol.Route {
 func (h *timelines) requests() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Needs: permit.ReadConfig, Handle: server.Handle(h.shown),
-			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
+			Summary: "Get the request to the model in a step, and the unrecorded influences on it", Replies: map[int]any{200: shownRequest{}}},
 	}
 }
 

@@ -37,7 +37,7 @@ func (h *traces) routes() []protocol.Route {
 				server.Param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, server.ListParams),
 			Replies: map[int]any{200: traceList{}}},
 		{Method: "GET", Path: "/v1/traces/{run_id}", Needs: permit.ReadTraces, Handle: server.Handle(h.get),
-			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
+			Summary: "Get the trace of a run, one event per line; the headers x-trace-total-events and x-trace-next-offset have the number of events and the start of the next page",
 			Query:   []protocol.Param{server.Param("offset", "integer", "number of events to skip; default 0"), server.Param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
 			Replies: map[int]any{200: server.NDJSON("")}},
 	}

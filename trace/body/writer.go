@@ -82,7 +82,7 @@ func (w *Writer) Inferred(step int, x *llm.Exchange) {
 	id := ids.New()
 	data, err := encode(id, step, x, w.cfg.MaxBytes)
 	if err != nil {
-		w.cfg.Logger.Warn("the body of a request to a model cannot be kept", "run", at.RunID, "error", err)
+		w.cfg.Logger.Warn("cannot store the body of a model request", "run", at.RunID, "error", err)
 		return
 	}
 	w.add(queued{tenant: tenant, Stored: Stored{ThreadID: at.ThreadID, RunID: at.RunID, ID: id, Data: data}})
@@ -213,7 +213,7 @@ func (w *Writer) store(ctx context.Context, tenant string, own []Stored, tries m
 	homeless, err := s.AddBodies(ctx, own)
 	if err != nil {
 		w.lose(len(own))
-		w.cfg.Logger.Warn("bodies of requests to models cannot be stored", "count", len(own), "error", err)
+		w.cfg.Logger.Warn("cannot store bodies of model requests", "count", len(own), "error", err)
 		return
 	}
 	for _, h := range homeless {

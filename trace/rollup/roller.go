@@ -49,7 +49,7 @@ func (r *Roller) Work(ctx context.Context) {
 			err = errors.Join(err, r.Store.TrimFigures(ctx, now.Add(-KeepHours).Unix(), now.Add(-KeepDays).Unix()))
 		}
 		if err != nil && ctx.Err() == nil && r.Logger != nil {
-			r.Logger.Warn("cannot count runs that have ended", "error", err)
+			r.Logger.Warn("cannot aggregate ended runs", "error", err)
 		}
 		if n == group {
 			continue

@@ -38,7 +38,7 @@ func (s *Spent) exceeds(p *Policy) string {
 	case p == nil:
 		return ""
 	case s.Judged >= p.MaxPerDay:
-		return fmt.Sprintf("%d runs of the agent were judged on this day, which is max_per_day", s.Judged)
+		return fmt.Sprintf("%d runs of the agent were judged on this day, the limit (max_per_day)", s.Judged)
 	case s.CostUSD >= p.MaxCostUSD:
 		return fmt.Sprintf("judging runs of the agent has cost %g US dollars on this day, and max_cost_usd_per_day is %g", s.CostUSD, p.MaxCostUSD)
 	}
@@ -92,7 +92,7 @@ func (w *Worker) Days(ctx context.Context) ([]Day, error) {
 	for i, e := range entries {
 		out[i].Day, out[i].AgentID, _ = strings.Cut(e.Key, " ")
 		if err := json.Unmarshal(e.Value, &out[i].Spent); err != nil {
-			return nil, fmt.Errorf("what was spent on %s: %w", e.Key, err)
+			return nil, fmt.Errorf("spending on %s: %w", e.Key, err)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Day) int { return strings.Compare(b.Day, a.Day) })

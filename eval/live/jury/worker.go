@@ -153,7 +153,7 @@ func (w *Worker) Round(ctx context.Context) (int, error) {
 // take judges a run, unless another process took the judgement first.
 func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 	if j.Status == live.Judging && j.Asked {
-		return w.end(ctx, j, live.InDoubt, "the process that asked the judge is gone")
+		return w.end(ctx, j, live.InDoubt, "the process that asked the judge was lost")
 	}
 	policy, err := w.policy(j.AgentID)
 	if err != nil {
@@ -183,7 +183,7 @@ func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 	run, err := w.judge(ctx, j, policy)
 	if cost := j.CostUSD - before; cost > 0 {
 		if _, spendErr := w.spend(last, j.AgentID, nil, Spent{CostUSD: cost}); spendErr != nil && w.Logger != nil {
-			w.Logger.Warn("cannot count what a judge cost", "run", j.RunID, "error", spendErr)
+			w.Logger.Warn("cannot record the cost of a judgement", "run", j.RunID, "error", spendErr)
 		}
 	}
 	switch {

@@ -159,7 +159,7 @@ func (b *Broker) read(ctx context.Context, p place, v any) (json.RawMessage, boo
 			return e.Value, true, nil
 		}
 	}
-	b.cfg.Logger.Warn("what is stored about an authorization cannot be decrypted, and counts as none", "namespace", p.namespace)
+	b.cfg.Logger.Warn("cannot decrypt a stored authorization; ignoring it", "namespace", p.namespace)
 	return e.Value, false, nil
 }
 

@@ -105,7 +105,7 @@ func (b *Broker) unregister(ctx context.Context, issuer string, e *endpoint, err
 		_, _, err = b.write(ctx, p, old, &r)
 	}
 	if err != nil {
-		b.cfg.Logger.Warn("cannot forget a client that its authorization server does not know", "error", err)
+		b.cfg.Logger.Warn("cannot delete a client that its authorization server does not know", "error", err)
 	}
 }
 

@@ -215,7 +215,7 @@ func (b *Broker) end(ctx context.Context, p place, raw json.RawMessage, s *Serve
 	if _, ok, err := b.write(ctx, p, raw, &over); err != nil || !ok {
 		return err
 	}
-	b.cfg.Logger.Info("an authorization is over", "mcp_server", s.ID, "reason", why)
+	b.cfg.Logger.Info("an authorization has ended", "mcp_server", s.ID, "reason", why)
 	return &Needed{Server: s.ID, Reason: why}
 }
 

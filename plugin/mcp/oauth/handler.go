@@ -26,7 +26,7 @@ func (b *Broker) Handler(signed func(r *http.Request) (Owner, error), resume fun
 				rerr = b.Settle(ctx, c.ID)
 			}
 			if rerr != nil {
-				b.cfg.Logger.Error("cannot resume what waited for an authorization", "mcp_server", c.Server, "error", rerr)
+				b.cfg.Logger.Error("cannot resume the calls that waited for an authorization", "mcp_server", c.Server, "error", rerr)
 			}
 		}
 		h := w.Header()

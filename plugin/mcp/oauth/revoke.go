@@ -65,7 +65,7 @@ func (b *Broker) Revoke(ctx context.Context, s *Server, o Owner) error {
 		}
 		b.cfg.Logger.Info("an authorization was revoked", "mcp_server", s.ID)
 		if err := b.revokeAt(ctx, &g); err != nil {
-			return fmt.Errorf("the authorization of MCP server %q is forgotten, but the authorization server was not told: %w", s.ID, err)
+			return fmt.Errorf("the authorization of MCP server %q is deleted here, but the authorization server did not revoke it: %w", s.ID, err)
 		}
 		return nil
 	}

@@ -89,7 +89,7 @@ func (b *Broker) post(ctx context.Context, e *endpoint, to string, form url.Valu
 
 // errAnswer is the error of an answer that is not one of a token endpoint. It does not quote the answer, which may
 // hold tokens.
-var errAnswer = errors.New("the authorization server answers with what is not a token")
+var errAnswer = errors.New("the response of the authorization server is not a token")
 
 // maxTokens limits the answer of a token endpoint, in bytes. It is stored.
 const maxTokens = 64 << 10
