@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// The texts about what became of a call are made here, from its record, and nowhere else: results
+// All texts about the outcome of a call are made here, from its record: results
 // for the model, questions to people, and what protocols, exports and traces repeat of them. None
 // says that a call was made or not made unless its record says so; see [CallState.Outcome].
 

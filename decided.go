@@ -104,7 +104,7 @@ func (s *CallState) on(ticketID string) *Decision {
 	return nil
 }
 
-// Error says what was decided, by whom and when.
+// Error names the decision, its author and its time.
 func (d *Decided) Error() string {
 	what := "approved"
 	switch {

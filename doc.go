@@ -134,7 +134,7 @@
 //		return nil
 //	}
 //
-// Register plugins in engine.Config.Plugins. An agent loads those that its spec lists in
+// Register plugins in engine.Config.Plugins. An agent loads the plugins that its spec lists in
 // plugin_ids, and configures them in sections:
 //
 //	{"id": "default", "model_id": "chat", "plugin_ids": ["confirm"], "sections": {"confirm": {"tool": "send_mail"}}}
@@ -180,7 +180,7 @@
 //	activation   one stretch of a run: from its start, or from resuming it, until it ends, waits or is lost
 //	to park      to commit a run as waiting and to release it
 //	ticket       a suspended call that waits for a decision
-//	inbox        what others have posted to a thread and no run has read: decisions, messages, reports
+//	inbox        decisions, messages and reports posted to a thread that no run has read yet
 //	catalogue    the part of an agent's spec that says which tools it is offered
 //	child        a run that a tool call of another run, its parent, started
 //	handoff      a run continues with another agent, on the same thread

@@ -113,7 +113,7 @@ func (s *CallState) ApplySettlement(d *Decided) *CallState {
 // inDoubtKey is the key of a result's metadata that says that it is in doubt.
 const inDoubtKey = "in_doubt"
 
-// InDoubtResult returns the result of a call of which it is not known whether it took effect.
+// InDoubtResult returns the result of a call in doubt: it is unknown whether the call took effect.
 func InDoubtResult(message string) *ToolResult {
 	r := ErrorResult("in_doubt", message)
 	r.MarkInDoubt()

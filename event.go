@@ -138,7 +138,7 @@ type ToolCallDone struct {
 	MessageID string      `json:"message_id"` // of the tool message; "" if suspended
 	Result    *ToolResult `json:"result"`
 	Outcome   CallStatus  `json:"outcome"` // succeeded, failed or suspended
-	// Arguments are those of the call if a gate replaced the model's, or nil.
+	// Arguments are the call's arguments if a gate replaced the model's, or nil.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 

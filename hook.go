@@ -96,7 +96,7 @@ type Recorded struct {
 	Ending  *Termination // see [Command.End]; nil lets the run continue
 }
 
-// Recorder is what [Action.Schedule], [Effect.Emit] and [Send] record in: a *Command, a
+// Recorder receives the records of [Action.Schedule], [Effect.Emit] and [Send]: a *Command, a
 // *HookCall or a *ToolCall.
 type Recorder interface{ command() *Command }
 

@@ -20,7 +20,7 @@ import (
 //		return true, mail.Send(ctx, in.Address, order)
 //	})
 //
-// The effect of a step says what it would do if it were repeated, as that of a tool does. A step
+// The effect of a step, like a tool's, says what a repetition would do. A step
 // that is not read-only is recorded before it begins, and its result is stored when Step returns.
 // If its result is missing after a crash, an idempotent one is repeated with the same key. An
 // effectful one is in doubt, and is not repeated: a tool that is a [Prober] is asked about the key;

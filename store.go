@@ -100,11 +100,11 @@ type RunQuery struct {
 	ParentRunID string
 	Root        bool    // only runs without a parent
 	Tool        string  // only runs that called this tool
-	InDoubt     bool    // only runs with a call of which it was not known whether it took effect
+	InDoubt     bool    // only runs that have had a call in doubt
 	ErrorCode   string  // only runs that failed with this code
 	MinCostUSD  float64 // only runs that wait or are done and cost at least this much, without children
-	MinDuration int64   // only runs that are done and took at least this long from start to end, in ms
-	Pinned      bool    // only runs that are pinned; see [Thread].Notes
+	MinDuration int64   // only done runs that took at least this long from start to end, in ms
+	Pinned      bool    // only pinned runs; see [Thread].Notes
 	Since       int64   // created at this time or later, Unix ms
 	Until       int64   // created before this time, Unix ms
 	// Text selects runs whose ids, agent, reason, error or last answer contain this text. Case does not matter

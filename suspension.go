@@ -15,7 +15,7 @@ import (
 type ResumeMode string
 
 const (
-	// ReplayToolCall runs the call with its own arguments, or with those of the decision.
+	// ReplayToolCall runs the call with its own arguments, or with the decision's.
 	// It is the default.
 	ReplayToolCall ResumeMode = "replay_tool_call"
 	// UseDecisionAsToolResult uses the decision's result as the call's result, without
@@ -62,7 +62,7 @@ type Suspension struct {
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // JSON Schema of the decision's result
 }
 
-// ActionInDoubt is the action of a question about a call in doubt, and ActionStepInDoubt that of one
+// ActionInDoubt is the action of a question about a call in doubt, and ActionStepInDoubt the action of one
 // about a step in doubt. An answer with a result is the result, and an approval without one makes the
 // call, or the step, again.
 const (
@@ -198,7 +198,7 @@ type CallState struct {
 	ResumeMode ResumeMode `json:"resume_mode,omitempty"`
 	Ticket     *Ticket    `json:"ticket,omitempty"`
 	Escalated  bool       `json:"escalated,omitempty"`
-	// Probed is what the tool knew of the call when its outcome was in doubt.
+	// Probed is the result of the tool's probe when the call's outcome was in doubt.
 	Probed ProbeOutcome `json:"probe,omitempty"`
 	// AskInDoubt says that a person decides if the outcome of the call is in doubt, as ToolSpec.InDoubt said when the
 	// model made the call: the tool may be gone when that is found out.
@@ -277,7 +277,7 @@ func (s *CallState) Expired(now time.Time) bool {
 	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.ExpiresAt > 0 && now.UnixMilli() >= s.Ticket.ExpiresAt
 }
 
-// WaitingReason is what a run waits for.
+// WaitingReason is the reason for which a run waits.
 type WaitingReason string
 
 const (

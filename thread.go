@@ -17,7 +17,7 @@ type Thread struct {
 	LatestRunID    string         `json:"latest_run_id,omitempty"` // the run that started last, open or done
 	MessageCount   int            `json:"message_count"`           // length of the message log
 	End            Cursor         `json:"-"`                       // end of the event log
-	// Notes are what programs keep about the thread, by name. Clients neither see nor change them, and a fork does not inherit them. A note
+	// Notes are data of programs about the thread, by name. Clients neither see nor change them, and a fork does not inherit them. A note
 	// whose name is "pin:" and the id of a run of the thread pins that run: it is in lists of pinned runs, and [ThreadEditor].Prune keeps
 	// the thread.
 	Notes map[string]json.RawMessage `json:"-"`

@@ -40,7 +40,7 @@ type Blob struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Holder is what keeps a blob.
+// Holder names an owner that keeps a blob.
 type Holder struct {
 	Kind Kind
 	ID   string
@@ -65,7 +65,7 @@ func Thread(id string) Holder { return Holder{Threads, id} }
 // blob/blobtest tests them. A blob that does not exist is an [awaken.ErrNotFound].
 type Store interface {
 	// Put stores what r returns until io.EOF, held by h, and reads it in pieces. If r fails,
-	// nothing is stored, and the error is that of r.
+	// nothing is stored, and the error is r's.
 	Put(ctx context.Context, mediaType string, r io.Reader, h Holder) (*Blob, error)
 	// Hold makes h hold blobs, all or none. What h holds already is held anew: for a user, the time
 	// of retention starts again. A thread need not exist yet.

@@ -24,7 +24,7 @@ type bound struct {
 	to []string
 }
 
-// binding is what a secret is bound to, or was.
+// binding is the present or former purpose that a secret is bound to.
 type binding struct {
 	fields map[string]any // the values of the fields, by path; those that are absent are missing
 	server string         // the only thing that secrets were bound to formerly; "" if to nothing

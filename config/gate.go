@@ -201,7 +201,7 @@ func modelOf(doc *document) string {
 	return text(tree, "model_id")
 }
 
-// gateEvent is what the audit log says about a gate.
+// gateEvent is the audit log's record of a gate.
 type gateEvent struct {
 	GateVerdict
 	Override string `json:"override,omitempty"` // why the verdict did not count

@@ -309,7 +309,7 @@ func ownFields(tree map[string]any) error {
 	return nil
 }
 
-// isLocal reports whether a backend is what an agent without one has.
+// isLocal reports whether a backend is the default, the local one.
 func isLocal(v any) bool {
 	b, ok := v.(map[string]any)
 	if !ok {
@@ -324,7 +324,7 @@ func isLocal(v any) bool {
 	return true
 }
 
-// isEveryTool reports whether tool patterns are what an agent without them has.
+// isEveryTool reports whether tool patterns are the default, every tool.
 func isEveryTool(v any) bool { return reflect.DeepEqual(v, []any{"*"}) }
 
 func implyAgent(tree map[string]any) {
@@ -363,7 +363,7 @@ func sensitive(p []string) bool {
 	return last == "headers" || secretName(last)
 }
 
-// isAuth reports whether a path is that of a secret inside auth.
+// isAuth reports whether a path leads to a secret inside auth.
 func isAuth(p []string) bool {
 	return len(p) > 1 && p[0] == "auth" && !slices.Contains([]string{"type", "header", "token_url", "client_id", "scopes"}, p[1])
 }

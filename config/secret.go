@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// hidden is what clients see in place of a secret. Writing it back keeps the secret.
+	// hidden is shown to clients in place of a secret. Writing it back keeps the secret.
 	hidden = "***"
 	// refName is the only name in an object that refers to a secret.
 	refName = "$secret"

@@ -19,7 +19,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// activation is what every part of a run knows: the run's identity, its record and state, its
+// activation is shared by all parts of a run: the run's identity, its record and state, its
 // context and its current step. All parts embed it.
 type activation struct {
 	rt     *Runtime

@@ -15,7 +15,7 @@ type activeRuns struct {
 	byThread map[string]*activeRun // guarded by mu, as are its values except their atomics
 }
 
-// activeRun is what other goroutines need to reach an active run.
+// activeRun lets other goroutines reach an active run.
 type activeRun struct {
 	runID     string
 	parent    string // thread of the parent that attends the run, or ""

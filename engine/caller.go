@@ -8,13 +8,13 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// customer is an owner that knows for whom a run calls its model.
+// customer is an owner that knows the client for which a run calls its model.
 type customer interface {
 	For() (tenant string, background bool)
 }
 
-// customer returns for whom the run calls its model, and whether no user waits for it: a task that
-// another run has begun, or what its owner says.
+// customer returns the tenant for which the run calls its model, and whether no user waits for it: its owner says so, or its
+// mode is scheduled.
 func (a *activation) customer() (tenant string, background bool) {
 	if o, ok := ownership.Of[customer](a.ctx); ok {
 		tenant, background = o.For()
@@ -43,7 +43,7 @@ func (inf *inference) RateWaits(w llm.RateWait) {
 	s.inside = false
 }
 
-// client is for whom a model is called. A request for a summary has it as its caller.
+// client identifies the tenant and user of a model call. It is the caller of a request for a summary.
 type client struct {
 	tenant     string
 	background bool

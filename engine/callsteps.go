@@ -98,7 +98,7 @@ func (cs *callSteps) begun() {
 	}
 }
 
-// stepMessage is what a running tool tells the run about a step.
+// stepMessage is a running tool's message to the run about a step.
 type stepMessage struct {
 	name   string
 	effect awaken.EffectClass
@@ -110,7 +110,7 @@ type stepMessage struct {
 	reply  chan stepReply // has room for the reply
 }
 
-// stepReply is what the run replies.
+// stepReply is the run's reply.
 type stepReply struct {
 	step  *awaken.CallStep
 	probe func(ctx context.Context) awaken.Probe // not nil: ask it, because the step is in doubt

@@ -53,7 +53,7 @@ type Config struct {
 	// to limits of tenants, agents and threads that are set for all runs, and cost nothing. A budget of the
 	// agent or of the request needs prices all the same.
 	AllowUnpriced bool
-	// TenantBudget is what a tenant may spend, in US dollars, unless [money.SetBudget] overrides
+	// TenantBudget is the default budget of a tenant, in US dollars, unless [money.SetBudget] overrides
 	// it. Nil means no limit; any other value implies Budgets.
 	TenantBudget *float64
 	// Executor runs tools. Nil calls them in this process.

@@ -22,7 +22,7 @@ import (
 const resultWait = 20 * time.Millisecond
 
 // lookEvery is how often a run whose calls take long reads its inbox while another call waits for a
-// decision. Mostly it is told of one.
+// decision. Usually it is notified of one.
 const lookEvery = 5 * time.Second
 
 // crew runs the tool calls of a step. Each call has at most one goroutine, which reports to the
@@ -35,7 +35,7 @@ type crew struct {
 	*exchange // nil before the first call
 }
 
-// exchange is what the run and its tool calls reach each other by.
+// exchange carries messages between the run and its tool calls.
 type exchange struct {
 	host    toolHost // passed to the tools
 	results chan outcome

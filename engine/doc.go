@@ -23,7 +23,7 @@
 //	shutdown    Settle
 //	for queues  CheckDecisions, Notify, Report, HasAgent
 //
-// The rest of this comment is for those who read or change the package.
+// The rest of this comment is for readers of the code.
 //
 // # A run, from start to end
 //
@@ -50,7 +50,7 @@
 //
 // # How it is built
 //
-// A run consists of parts, each in a file of its own. Every part embeds the core, which is what all
+// A run consists of parts, each in a file of its own. Every part embeds the core, the data that all
 // of them work on, and points to the few other parts it calls; newRun connects them.
 //
 //	activation    identity, record, state, context; turns errors into ends  activation.go

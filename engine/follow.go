@@ -17,7 +17,7 @@ type Observer interface {
 	// Follow is called when an activation of a run begins. It returns the
 	// context of the activation, and a sink that gets its events, except deltas, after the run's own sink; the
 	// sink's errors are ignored. If the sink is a [Follower], it is also told when parts of the run begin
-	// and end. A nil sink follows nothing. Version is that of the registry, to which the run is pinned.
+	// and end. A nil sink follows nothing. Version is the registry version to which the run is pinned.
 	Follow(ctx context.Context, run *awaken.RunInfo, agent *awaken.AgentSpec, version string) (context.Context, awaken.Sink)
 }
 

@@ -14,7 +14,7 @@ import (
 // heldTool is the tool name under which clients see a held message.
 func heldTool(b awaken.GuardPoint) string { return "guard_" + string(b) }
 
-// heldText is what a decision may edit of a message.
+// heldText is the part of a held message that a decision may edit.
 type heldText struct {
 	Text *string `json:"text"`
 }

@@ -315,7 +315,7 @@ func (e *PhaseLoopError) Error() string {
 	return fmt.Sprintf("phase %s: actions still scheduled after %d rounds, for example %q", e.Phase, e.Rounds, e.Action)
 }
 
-// about is what the hooks of a phase get beside the run itself.
+// about has the arguments of a phase's hooks, beside the run itself.
 type about struct {
 	tool   *awaken.ToolCall
 	result *awaken.ToolResult

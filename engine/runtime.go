@@ -288,7 +288,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 	return nil
 }
 
-// findThread returns the thread that id names, by its own id or that of one of its runs.
+// findThread returns the thread with the given ID, or the thread of the run with that ID.
 func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	thread, isThread := rt.active.find(id)
 	if thread == "" {

@@ -21,7 +21,7 @@ type Expectation struct {
 	ExpectedErrorType   string         `json:"expected_error_type,omitempty"`
 	// Scorers are further checks. The original has none.
 	Scorers []Scorer `json:"scorers,omitempty"`
-	// Rubric is what a good answer is, for the judge, instead of the run's rubric.
+	// Rubric describes a good answer to the judge. It overrides the run's rubric.
 	Rubric string `json:"rubric,omitempty"`
 }
 

@@ -28,11 +28,11 @@ type Fixture struct {
 	// MockResponse is a script of one answer, as old datasets have it.
 	MockResponse *MockResponse `json:"mock_response,omitempty"`
 	Expect       Expectation   `json:"expect"`
-	// ContinuedTurns are what the user says after the first answer, each in a run of its own on the same thread.
+	// ContinuedTurns are further messages of the user, each answered in a run of its own on the same thread.
 	ContinuedTurns []Exchange `json:"continued_turns,omitempty"`
-	// ToolResults are what tools return, instead of being called.
+	// ToolResults replace the calls of tools.
 	ToolResults []ToolResult `json:"tool_results,omitempty"`
-	// Decide is what is answered to calls that wait for a person: approve or deny. Without it, a run that waits has failed.
+	// Decide is the decision on calls that wait for a person: approve or deny. Without it, a run that waits has failed.
 	Decide Decide `json:"decide,omitempty"`
 }
 
@@ -79,7 +79,7 @@ const (
 	ReplyError   ReplyKind = "error"         // it fails
 )
 
-// Reply is what a scripted model answers to one request.
+// Reply is a scripted model's answer to one request.
 type Reply struct {
 	Kind ReplyKind `json:"kind"`
 

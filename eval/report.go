@@ -2,7 +2,7 @@ package eval
 
 import "encoding/json"
 
-// Observation is what a run of a case did.
+// Observation records what a run of a case did.
 type Observation struct {
 	FinalText       string
 	Calls           []Call // in the order in which they were made

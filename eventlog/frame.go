@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// note is what processes tell each other over the bus. Fields that a process does not know it ignores.
+// note is a message between processes on the bus. Processes ignore unknown fields.
 type note struct {
 	Hello  bool       `json:"hello,omitempty"` // the sender has just begun to listen and asks what others follow
 	Bye    bool       `json:"bye,omitempty"`   // the sender follows nothing any more

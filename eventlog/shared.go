@@ -4,7 +4,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// shared is what a live part has to do with other processes. It is guarded by live.mu.
+// shared is the state that a live part shares with other processes. It is guarded by live.mu.
 type shared struct {
 	watchers int           // readers in this process
 	wanted   bool          // the relay has been told that this process follows the thread

@@ -68,7 +68,7 @@ type meter struct {
 	CeilingAt  int64   `json:"ceiling_at,omitempty"`
 }
 
-// claim is what a process needs and has.
+// claim is a process's demand and its present share.
 type claim struct {
 	Until    int64    `json:"until"`
 	Demand   []demand `json:"demand,omitempty"`
@@ -77,13 +77,13 @@ type claim struct {
 	Served   float64  `json:"served,omitempty"`    // requests per minute that the provider did not refuse
 }
 
-// demand is what requests of a tenant wait for.
+// demand is the amount that a tenant's requests wait for.
 type demand struct {
 	Tenant string          `json:"tenant,omitempty"`
 	Need   [classes]amount `json:"need"`
 }
 
-// visit is what a process tells a bucket when it asks for a slice.
+// visit is a process's request to a bucket for a slice.
 type visit struct {
 	configured amount // per minute; 0 means none
 	demand     []demand
@@ -109,7 +109,7 @@ func (v *visit) idle() bool {
 	return v.configured == amount{} && v.report == nil && v.refusal == nil
 }
 
-// outcome is what a process learns from a bucket.
+// outcome is a bucket's reply to a process.
 type outcome struct {
 	granted  amount
 	limits   amount // per minute; 0 means none

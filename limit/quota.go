@@ -22,7 +22,7 @@ type Quota struct {
 	again time.Time // when to ask a store that failed again
 }
 
-// share is what a process may do of what a name may do.
+// share is a process's part of the quota of a name.
 type share struct {
 	lock  chan struct{} // cap 1: full while a caller reads or asks the store
 	left  int

@@ -58,7 +58,7 @@ type Breaker struct {
 	record
 }
 
-// record is what a breaker knows about an account.
+// record is a breaker's state of an account.
 type record struct {
 	failures    int
 	sessions    []string  // that the failures are of, as far as they are known
@@ -84,7 +84,7 @@ const (
 	probeRetry = time.Second
 )
 
-// BreakerStatus is what a [Breaker] knows about its model.
+// BreakerStatus is the state of a [Breaker].
 type BreakerStatus struct {
 	State       BreakerState `json:"state"`                   // closed, open, half_open or quarantined
 	Failures    int          `json:"consecutive_failures"`    // sessions that failed since the last success

@@ -67,14 +67,14 @@ func (c ModelCapabilities) Refused() []string {
 	return c.Trim(&Params{ReasoningEffort: &Effort{}, Temperature: new(0.0), TopP: new(0.0), ParallelTools: new(false), Seed: new(int64(0))})
 }
 
-// ModelKnowledge is what is known about the parameters that a model accepts, by source. What an
+// ModelKnowledge lists the parameters that a model is known to accept, by source. What an
 // earlier field says takes precedence over later ones.
 type ModelKnowledge struct {
 	Configured ModelCapabilities // see [Describe]
 	Learned    ModelCapabilities // from requests that the provider rejected
 	Discovered ModelCapabilities // from the provider's list of models
 	Known      ModelCapabilities // from the table of well-known models
-	// Omitted is what the adapter omits from some requests, although the model accepts it in others.
+	// Omitted lists parameters that the adapter omits from some requests, although the model accepts them in others.
 	Omitted []Omission
 	// Listed has the list prices and limits of the model from the built-in catalogue of the provider, or is nil.
 	Listed *ModelInfo

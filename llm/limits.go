@@ -22,7 +22,7 @@ const (
 	DefaultReplyCalls          = 256
 )
 
-// deltaCost is what a delta counts beside its content: one of a byte takes memory, too.
+// deltaCost is added to the size of each delta, because even a delta of one byte takes memory.
 const deltaCost = 32
 
 // A reply may have bytesPerToken for each token that its request allows, and textSlack more. Most tokens have about four bytes; some

@@ -18,7 +18,7 @@ type Rate struct {
 	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`   // of requests and replies; 0 means no limit
 }
 
-// RateReport is what a response says about the provider's rate limits for the model.
+// RateReport has the provider's rate limits for the model, as a response reports them.
 type RateReport struct {
 	Requests, Tokens RateState
 }
@@ -30,7 +30,7 @@ type RateState struct {
 	Reset     time.Duration // until Remaining is Limit again; 0 if the response does not say
 }
 
-// Caller is the one for whom a request is made. Rate limits ask it.
+// Caller identifies the client of a request, for rate limits.
 type Caller interface {
 	// Customer returns the tenant, "" for the default one, and whether no user waits for the
 	// reply, so that other requests go first.

@@ -20,7 +20,7 @@ type Request struct {
 	CachePrompt bool    // mark the repeating prefix for the provider's prompt cache
 	Routing     Routing // for pools: which requests belong together
 	Continues   bool    // the last message asks for the rest of a reply that was cut off
-	// Capabilities is what the caller knows about the model. Adapters add what they know and
+	// Capabilities has the caller's knowledge of the model. Adapters add their own and
 	// omit the parameters that the model does not accept.
 	Capabilities ModelCapabilities
 	// Limits bounds the reply. Nil means the defaults.

@@ -65,7 +65,7 @@ type Dispatch struct {
 	ClaimedBy  string `json:"claimed_by,omitempty"` // the worker's process
 	LeaseUntil int64  `json:"lease_until,omitempty"`
 
-	// IdempotencyKey and Digest are those of the submission.
+	// IdempotencyKey and Digest identify the submission.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	Digest         string `json:"-"`
 

@@ -58,7 +58,7 @@ func (b *Mailbox) expire(c *claim) {
 	}
 }
 
-// keepLeases renews the leases: all of them every Renew, and those of claims that may have been
+// keepLeases renews the leases: all of them every Renew, and the leases of claims that may have been
 // cancelled at once.
 func (b *Mailbox) keepLeases(ctx context.Context) {
 	next := time.Now().Add(b.cfg.Renew)

@@ -47,7 +47,7 @@ type Config struct {
 	// default 4 seconds. It sends four heartbeats in that time. A worker that cannot confirm a
 	// heartbeat in time abandons its runs: no effect begins after another may own them.
 	Liveness    time.Duration
-	Poll        time.Duration // how often to ask for work when nothing signals it; default 1 second
+	Poll        time.Duration // how often to poll the queue without a notification; default 1 second
 	Sweep       time.Duration // how often to look for dead processes and expired leases; default 30 seconds, and never more than a quarter of Lease or a sixteenth of Liveness
 	GC          time.Duration // how often to purge terminal dispatches; default 1 minute
 	TTL         time.Duration // how long to keep terminal dispatches; default 24 hours

@@ -60,7 +60,7 @@ func (c *claim) held(ctx context.Context) (time.Duration, error) {
 	return holdRetry, nil
 }
 
-// Restored is what operators see of a tenant's part of a restored database: the runs that wait, and
+// Restored describes a tenant's part of a restored database to operators: the waiting runs, and
 // their release. A nil Mark means that the database was not restored.
 type Restored struct {
 	Mark  *awaken.Restoration

@@ -62,7 +62,7 @@ type Submission struct {
 	// no user if the request has none: Submit fails with awaken.ErrNotFound and changes nothing.
 	Confined bool
 
-	// Resent says that the decisions may include earlier ones, as those of a page that sends its
+	// Resent says that the decisions may include earlier ones, such as those of a page that sends its
 	// whole history: one that contradicts what was decided is ignored unless nothing else is
 	// left. Otherwise it is an error, an *awaken.Decided.
 	Resent bool

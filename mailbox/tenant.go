@@ -54,9 +54,9 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 	return nil
 }
 
-// Decide delivers decisions to a run, and wakes it if it is waiting. The id is that of the
-// run, of its dispatch, or of a thread, which stands for the thread's open run. Decisions
-// that were taken in before are not delivered again; the receipt is then a duplicate. Of
+// Decide delivers decisions to a run, and wakes it if it is waiting. The id names the
+// run, its dispatch, or a thread, which stands for the thread's open run. Decisions
+// that a run has already read are not delivered again; the receipt is then a duplicate. Of
 // different decisions on a question the first one counts; the error of the others is an
 // *[awaken.Decided]. A decision with an outcome also settles a call in doubt that is over, of a run that
 // may have ended: it wakes nothing, and the thread's next run tells its model.
@@ -140,8 +140,8 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 	return r, nil
 }
 
-// Cancel ends a run that is queued, running or waiting. The id is that of the run, of its
-// dispatch or of its thread. When Cancel returns, the run starts nothing new. Cancelling again
+// Cancel ends a run that is queued, running or waiting. The id names the run, its
+// dispatch or its thread. When Cancel returns, the run starts nothing new. Cancelling again
 // does nothing and succeeds. The error is ErrIdle if there is nothing to end.
 func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	threadID, runID, err := t.find(ctx, id)

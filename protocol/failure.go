@@ -16,7 +16,7 @@ type Failure struct {
 	Param   string // the field or parameter that is refused, if the protocol names it apart from the message
 	// RetryAfter is when the client may retry, if it is set.
 	RetryAfter time.Duration
-	// Decision is what was decided before, if the request decides differently.
+	// Decision is the earlier decision, if the request decides differently.
 	Decision *awaken.Decided
 }
 

@@ -66,7 +66,7 @@ func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.T
 	return r.Thread, r.Open(), nil
 }
 
-// Received is what a server knows when a client sends the messages of a conversation, all of them or the
+// Received is the server's knowledge of a thread when a client sends the messages of its conversation, all of them or the
 // last.
 type Received struct {
 	*mailbox.Recent     // nil if the thread does not exist

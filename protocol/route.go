@@ -19,7 +19,7 @@ const (
 	// Undeclared is as Operators. Routes that only admins may use, and those for everyone, leave it so.
 	Undeclared Scope = iota
 	// ByPath means that the ids in the path, of a thread, a run or a dispatch, name what the route
-	// is about. The server refuses those of other users.
+	// is about. The server refuses other users' objects.
 	ByPath
 	// ByCaller means that the handler lists or makes what belongs to the caller's user. It checks
 	// ids that a body or a query names with [Call.Admit].
@@ -124,7 +124,7 @@ type Exchange interface {
 	Reserve(bytes int64) bool
 }
 
-// View is what the client of a call sees.
+// View reads data as the client of a call may see it.
 type View interface {
 	// Tenant returns the client's tenant: its threads, runs and queue.
 	Tenant() *mailbox.Tenant
@@ -139,12 +139,11 @@ type View interface {
 	// An id that names nothing is admitted. A handler calls it for the ids in a body, before it
 	// looks at what they name. The server calls it for the ids in the path.
 	Admit(ids ...string) error
-	// Owner returns whose things a list shows: those of the user that it points to, which is ""
-	// for a caller without one, or everything of the tenant if it is nil.
+	// Owner returns the user to filter lists by; nil means no filter, "" means no user.
 	Owner() (*string, error)
 }
 
-// Work is what the client of a call has agents do.
+// Work starts, feeds and stops runs for the client of a call.
 type Work interface {
 	// IdempotencyKey returns the key of the request's header, as submissions of the caller's user
 	// have it, or "".

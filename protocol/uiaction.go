@@ -20,7 +20,7 @@ import (
 // maxActionBytes limits the context of an action, which is the content of a form.
 const maxActionBytes = 64 << 10
 
-// UIAction is what a user did in an interface that an agent has drawn: pressed a button, sent a form.
+// UIAction is a user's action in an interface that an agent has drawn: a pressed button, a sent form.
 type UIAction struct {
 	SurfaceID string `json:"surfaceId"`
 	// ComponentID is the component that the user used. Formats whose events do not name one leave it out.
@@ -32,7 +32,7 @@ type UIAction struct {
 	Error *UIError `json:"-"`
 }
 
-// UIError is what a renderer could not draw.
+// UIError reports that a renderer could not draw an interface.
 type UIError struct {
 	SurfaceID string `json:"surfaceId,omitempty"`
 	Code      string `json:"code,omitempty"`

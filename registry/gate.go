@@ -22,7 +22,7 @@ func gateSection() *awaken.Section[EvalGate] {
 	return s
 }
 
-// EvalGate is what must be known about a version of an agent before it is published.
+// EvalGate lists the evaluations that a version of an agent needs before it is published.
 type EvalGate struct {
 	Require []EvalRequirement `json:"require" jsonschema:"The evaluations. All of them must have been passed."`
 }

@@ -38,7 +38,7 @@ type Exchange struct {
 	Run *awaken.RunInfo
 	// ID identifies the exchange: one that is repeated after a crash has the same ID.
 	ID string
-	// Notes is what the agent saved last on this thread, in this run or an earlier one, or nil.
+	// Notes has the agent's last saved notes on this thread, from this run or an earlier one, or nil.
 	Notes json.RawMessage
 
 	// Keep replaces the notes; the next commit of the run stores them.

@@ -51,7 +51,7 @@ type Config struct {
 	HideConfig bool
 	// NoAudit says that Control keeps no audit log.
 	NoAudit bool
-	// Users says how users of a tenant are told apart.
+	// Users configures how the server identifies the users of a tenant.
 	Users Users
 	// TrustClients lets clients instruct the agents: system messages and context join the system
 	// prompt, and tools of clients replace an agent's tools of the same name. Otherwise the model
@@ -70,12 +70,12 @@ type Config struct {
 	Limits  Limits
 	Files   FileLimits
 	Metrics *Metrics // nil means metrics of this server alone
-	// Observer makes spans of requests, and is told what is said about runs that were judged. Nil does neither.
+	// Observer, if set, makes spans of requests and receives the judgements of runs.
 	Observer *observe.Plugin
 	// PublicMetrics shows the metrics by model and tool to clients without an admin key too.
 	PublicMetrics bool
 	Version       string
-	// Settings are those of the program, for admins to look at.
+	// Settings are the program's settings, shown to admins.
 	Settings []Setting
 
 	Logger *slog.Logger // nil discards
@@ -94,7 +94,7 @@ type Config struct {
 	Handlers map[string]http.Handler
 }
 
-// Console answers requests that no route is for: those of browsers for its pages and their files.
+// Console serves requests without a route: browsers' requests for its pages and files.
 type Console interface {
 	// Serve answers a request and reports true, or does nothing and reports false.
 	Serve(w http.ResponseWriter, r *http.Request) (served bool)

@@ -94,7 +94,7 @@ func CheckPage(r *http.Request) error {
 	return nil
 }
 
-// isOwnOrigin reports whether an origin is that of the server, as the client of a request calls it.
+// isOwnOrigin reports whether an origin is the server's own, by the Host of the request.
 func isOwnOrigin(origin string, r *http.Request) bool {
 	host := originHost(origin)
 	return host != "" && strings.EqualFold(host, r.Host) && (!IsSecure(r) || strings.HasPrefix(origin, "https://"))

@@ -18,7 +18,7 @@ type DecisionLog struct {
 	Logger  *slog.Logger
 }
 
-// DecidedIn is what the audit log says about a decision: the tenant of the run that asked.
+// DecidedIn is the audit log's detail of a decision: the tenant of the run that asked.
 type DecidedIn struct {
 	Tenant string `json:"tenant"`
 }

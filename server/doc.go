@@ -7,14 +7,13 @@
 //	err = srv.Run(ctx)                                          // or mount srv.Handler() anywhere
 //
 // A request is accepted once its input is stored; the client may then disconnect. A stream reads the
-// thread's event log, so it does not matter whether it is the first or the second one, in this
-// process or another, now or after a restart: every frame has an id, and Last-Event-ID or ?cursor=
-// resumes right after it.
+// thread's event log, so every stream of a run has the same frames, in any process, now or after a
+// restart. Every frame has an id, and Last-Event-ID or ?cursor= resumes right after it.
 //
 // # Access
 //
 // A server that only this machine can reach needs no credentials to run agents. Any other address
-// needs [Keys], which package access has: a read key may read, a run key may also run agents, an admin key may do everything.
+// needs [Keys], of package access: a read key may read, a run key may also run agents, an admin key may do everything.
 // Each kind is a set of permissions, and each route needs one of them: package permit has the table.
 // A key belongs to a tenant and sees nothing of other tenants. [Users] keeps the users of a tenant
 // apart.
@@ -37,7 +36,7 @@
 //	jwt         tokens of the users of an identity provider
 //	telemetry   spans and metrics, sent to a collector
 //
-// A [Wing] returns its routes for a [Kernel], which is what the server lends it. Its handlers get a
+// A [Wing] returns its routes for a [Kernel], the server's shared parts. Its handlers get a
 // [Request]. No wing imports another one.
 //
 // # Configuration
@@ -59,7 +58,7 @@
 //	answer     ids in the path, tenant, query                             answer.go
 //	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
 //	bound      time of the request                                        limits.go
-//	scope      whether what the path names is the caller's user's          user.go
+//	scope      whether the object in the path is the caller's user's       user.go
 //	Handle     the handler of the noun, in a wing or here                 runs/thread.go, …
 //
 // A handler is a method of its noun, such as threads or runs: a type with the dependencies of its

@@ -19,7 +19,7 @@ import (
 type ErrorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
-	// Decision is what was decided before, if the code is already_decided.
+	// Decision is the earlier decision, if the code is already_decided.
 	Decision *awaken.Decided `json:"decision,omitempty"`
 	// Problems are the mistakes in the request, all that were found, if the status is 400 or 422.
 	Problems []config.Problem `json:"problems,omitempty"`

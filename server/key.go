@@ -58,7 +58,7 @@ type Key struct {
 	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; cannot be revoked
 }
 
-// Permissions returns what the key may do. A nil key is that of a caller without one, where the server is open to such.
+// Permissions returns the permissions of the key. A nil key stands for a caller without a key, on an open server.
 func (key *Key) Permissions() permit.Set {
 	if key == nil {
 		return permit.Runner
@@ -102,7 +102,7 @@ type Keys interface {
 	CheckStrength() error
 }
 
-// Credential is what proves that a request may use a key: the key's secret or that of a session.
+// Credential authenticates a request: a key's secret or a session's.
 type Credential struct {
 	Secret  string // "" if the request has none
 	Session bool

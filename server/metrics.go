@@ -169,7 +169,7 @@ type depths struct {
 	last  recent[totals]
 }
 
-// totals are what the store says about all dispatches.
+// totals are the store's figures about all dispatches.
 type totals struct {
 	counts map[mailbox.Status]int
 	dead   int64

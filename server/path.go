@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/trace/timeline"
 )
 
-// ThreadStore is what the routes of threads and runs need of a store beyond what a mailbox needs.
+// ThreadStore has the methods that the routes of threads and runs call, beyond the mailbox's.
 type ThreadStore interface {
 	mailbox.Handle
 	awaken.ThreadEditor

@@ -65,9 +65,9 @@ func Param(name, kind, doc string) protocol.Param {
 
 var (
 	PageParams = []protocol.Param{Param("offset", "integer", "number of items to skip; default 0"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
-	// ListParams are those of a list that has cursors, too.
+	// ListParams are the parameters of a list with cursors.
 	ListParams = append([]protocol.Param{Param("cursor", "string", "next_cursor of the previous page, with the same filters")}, PageParams...)
-	// ConfigPage are those of a list of config documents, which has larger pages.
+	// ConfigPage are the parameters of a list of config documents, which has larger pages.
 	ConfigPage = []protocol.Param{Param("offset", "integer", "number of items to skip; default 0"), Param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
 	OnceOnly   = []protocol.Param{Param("Idempotency-Key", "string", "makes retries safe: a repeated request with the same key has no effect and gets the first response")}
 )

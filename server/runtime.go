@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken/trace/timeline"
 )
 
-// Runtime is what the server needs of a mailbox's runtimes beyond what the mailbox needs. New
-// verifies that they have it.
+// Runtime has the methods of a mailbox's runtimes that the server calls, beyond the mailbox's. New
+// verifies that they implement it.
 type Runtime interface {
 	// Registry returns the registry that new runs use by default. All tenants share it.
 	Registry() *registry.Registry

@@ -116,7 +116,7 @@ func (s *Streams) HeadersOnly(req *Request) bool {
 	return req.r.Method == http.MethodHead
 }
 
-// Follow streams the events of a thread after a cursor: those of a run until it ends, or all until
+// Follow streams the events of a thread after a cursor: one run's until it ends, or all until
 // the client disconnects or the server stops. IsNew is [protocol.Stream.New].
 func (s *Streams) Follow(req *Request, threadID, runID string, after awaken.Cursor, isNew bool, as Format) error {
 	if s.HeadersOnly(req) {

@@ -85,8 +85,8 @@ func (a *auth) user(r *http.Request, key *Key, token *jwt.Claims) (string, error
 	}
 }
 
-// Owner returns whose things a list shows: those of the caller's user, or of no user if the caller
-// has none. It is nil if the caller may see everything of its tenant and asks for no user.
+// Owner returns the user to filter lists by: the caller's user, or "" for a caller without one. It is nil, for no
+// filter, if the caller may see all data of its tenant and names no user.
 func (req *Request) Owner() (*string, error) {
 	asked := req.Value("user_id")
 	switch {

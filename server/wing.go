@@ -50,7 +50,7 @@ type Assisting interface {
 	Assistant(ctx context.Context) (*awaken.AgentSpec, error)
 }
 
-// Kernel is what a server lends to its wings.
+// Kernel has the parts of a server that its wings use.
 type Kernel struct {
 	Mailbox *mailbox.Mailbox
 	// ManualMailbox says that another process, or the caller of Serve, works on the mailbox.

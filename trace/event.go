@@ -283,7 +283,7 @@ func (in *Inference) Asked(r *body.Record) {
 	in.Requests = append(in.Requests, r)
 }
 
-// parameters sets the parameters of a step whose request was not kept: those of the run and its agent.
+// parameters sets the parameters of a step whose request was not stored: the run's and the agent's.
 func (rec *Recording) parameters(in *Inference) {
 	if a := rec.Agent; a != nil {
 		in.ReasoningEffort = a.ReasoningEffort

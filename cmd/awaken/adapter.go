@@ -60,7 +60,7 @@ type outbound struct {
 	servers config.MCPConnector // nil connects to no MCP servers
 }
 
-// ownHost reports whether a base URL is that of the adapter's provider, or of a host that the
+// ownHost reports whether a base URL names the adapter's provider, or a host that the
 // operator trusts with the keys in the environment.
 func (o outbound) ownHost(adapter, base string) bool {
 	u, err := url.Parse(base)

@@ -83,7 +83,7 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 	return out.load(ctx)
 }
 
-// database is what both databases have.
+// database is the interface that both databases implement.
 type database interface {
 	mailbox.Queue
 	Tenants(ctx context.Context) ([]string, error)

@@ -20,7 +20,7 @@ import (
 	"github.com/awaken-go/awaken/trace/body"
 )
 
-// core is what runs agents on a database: the same for clients of HTTP and of standard input.
+// core runs agents on a database, for clients of HTTP and of standard input alike.
 type core struct {
 	control  *control
 	box      *mailbox.Mailbox

@@ -42,7 +42,7 @@ type discovery struct {
 	asked map[string]*listing // by provider
 }
 
-// listing is what a provider reported.
+// listing is a provider's list of models.
 type listing struct {
 	mu     sync.Mutex
 	of     llm.Model // the provider as it was asked; a changed document makes a new one

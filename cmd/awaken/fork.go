@@ -228,7 +228,7 @@ func (f *forkFlags) run(ctx context.Context, id string) error {
 	return f.await(ctx, c, made.RunID)
 }
 
-// forked is what is shown of a fork.
+// forked describes a fork for the user.
 type forked struct {
 	Status      string `json:"status"`
 	Termination struct {

@@ -93,7 +93,7 @@ func replayRun(ctx context.Context, con *console, s *settings.Settings, b *backe
 	return printReplay(con, rec, res, asJSON)
 }
 
-// records is what recordings are read from.
+// records is the store that recordings are read from.
 type records interface {
 	trace.Source
 	Thread(ctx context.Context, id string) (*awaken.Thread, error)
@@ -128,7 +128,7 @@ func openReplay(s replay.Setup) (replay.Runtime, error) {
 	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Tap: s.Tap})
 }
 
-// replayRegistry returns the version of a run: that of its documents, or of a file.
+// replayRegistry returns the registry of a run: its version of the documents, or a file's.
 func replayRegistry(ctx context.Context, con *console, s *settings.Settings, b *backend, file string, run *awaken.Run) (reg *registry.Registry, done func(), err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	if file == "" {

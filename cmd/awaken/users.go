@@ -35,7 +35,7 @@ another user, the command fails and changes nothing. It can be repeated.`
 // assignment gives a thread to a user.
 type assignment struct {
 	awaken.Thread        // as it was when the assignment was planned
-	user          string // that it will belong to
+	user          string // the new owner
 }
 
 func usersCommand(con *console) *cobra.Command {
@@ -98,7 +98,7 @@ type threadEditor interface {
 	awaken.ThreadEditor
 }
 
-// assigner plans which thread will belong to whom, and makes it so.
+// assigner plans the owners of threads, and assigns them.
 type assigner struct {
 	con     *console
 	store   threadEditor

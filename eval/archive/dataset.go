@@ -58,7 +58,7 @@ type Summary struct {
 	Meta        Meta
 }
 
-// stored is what is stored of a dataset. What a list shows of it comes first, so that a list reads only the first bytes.
+// stored is the stored form of a dataset. The fields that lists show come first, so that a list reads only the first bytes.
 type stored struct {
 	Meta        Meta         `json:"meta"`
 	Fixtures    int          `json:"fixtures"`
@@ -182,7 +182,7 @@ func get[T any](ctx context.Context, a *Archive, namespace, noun, id string) (*T
 	return v, e.Value, nil
 }
 
-// Create stores a new dataset. It returns awaken.ErrConflict if there is one with that id, and awaken.ErrInvalid if it is larger than [MaxDataset].
+// Create stores a new dataset. It returns awaken.ErrConflict if the ID exists, and awaken.ErrInvalid if it is larger than [MaxDataset].
 func (a *Archive) Create(ctx context.Context, id string, spec *eval.Dataset, by string) (*Dataset, error) {
 	now := a.now().UnixMilli()
 	d := &Dataset{Spec: *spec, Meta: Meta{Source: Source{"user"}, CreatedAt: now, UpdatedAt: now, UpdatedBy: by, Revision: 1}}

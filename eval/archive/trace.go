@@ -13,7 +13,7 @@ const tracesNamespace = "eval_traces"
 // MaxTrace is the size of a trace that is kept, in bytes.
 const MaxTrace = 1 << 20
 
-// Trace is what a cell did, under the id of its last run.
+// Trace is the trace of a cell, under the ID of its last run.
 type Trace struct {
 	EvalRunID string            `json:"eval_run_id"`
 	Lines     []json.RawMessage `json:"lines"` // one event each

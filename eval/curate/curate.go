@@ -18,7 +18,7 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Mode says what becomes of a run whose answers cannot be a script.
+// Mode selects how to handle a run whose answers cannot become a script.
 type Mode string
 
 // The modes.

@@ -35,7 +35,7 @@ type Gate struct {
 
 var _ config.EvidenceKeeper = (*Gate)(nil)
 
-// New returns the gate by the runs in the archive of a profile: that of the tenant without a name, whose administrators publish agents.
+// New returns a gate that reads the eval runs in the default tenant's archive. The administrators of that tenant publish agents.
 // Runs has the runs of that tenant; those that the evidence of a publication is made of are pinned. Nil pins none.
 func New(values profile.Store, runs trace.PinStore) *Gate {
 	return &Gate{archive.New(values), runs, time.Now}

@@ -28,7 +28,7 @@ type Judge struct {
 	Votes int
 }
 
-// Verdict is what a judge says about an answer.
+// Verdict is a judge's grade of an answer.
 type Verdict struct {
 	Score     float64 `json:"score"` // 0 to 1
 	Reasoning string  `json:"reasoning"`
@@ -161,7 +161,7 @@ func (c *cell) ask(ctx context.Context, g *Judge, question string) (Verdict, err
 	return votes[(len(votes)-1)/2], nil
 }
 
-// Opinion is what a judge says about an answer that no case is of, and what asking took.
+// Opinion is a judge's grade of an answer outside any case, with its usage and cost.
 type Opinion struct {
 	Verdict
 	Tokens  int64

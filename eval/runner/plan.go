@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Plan says what to run. Its cells are numbered from 0: the variants of the first case, each with its samples, then those of the
+// Plan lists the cells to run. Its cells are numbered from 0: the variants of the first case, each with its samples, then those of the
 // second.
 type Plan struct {
 	Fixtures []eval.Fixture
@@ -54,11 +54,11 @@ type Variant struct {
 	Registry *registry.Registry // has the agent
 	AgentID  string
 	Scripted bool // the scripts of the cases answer instead of the agent's model
-	// Parameters are those of requests to the model, instead of the agent's.
+	// Parameters override the agent's request parameters.
 	Parameters *awaken.InferenceOverride
 }
 
-// Choice is what is tried of an agent.
+// Choice is one variant of an agent.
 type Choice struct {
 	ID             string                    `json:"id"` // names it in reports
 	SystemPrompt   *string                   `json:"system_prompt,omitempty"`

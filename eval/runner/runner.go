@@ -26,7 +26,7 @@ type Runtime interface {
 	Settle(ctx context.Context) error
 }
 
-// Setup is what the runtime of a cell has to have.
+// Setup configures the runtime of a cell.
 type Setup struct {
 	Versions registry.Versions
 	Executor Executor

@@ -122,7 +122,7 @@ func (r *Reservation) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Book is what [Budget.UpdateBudget] lets its caller read and change.
+// Book lets the caller of [Budget.UpdateBudget] read and change accounts.
 type Book struct {
 	Reservation *Reservation // the run's, or nil
 	Balances    []*Balance   // sorted by account

@@ -84,7 +84,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Info is what a thread records about one of its tasks.
+// Info is a thread's record of one of its tasks.
 type Info struct {
 	ID          string `json:"task_id"` // also the id of its run and of its thread
 	Name        string `json:"name,omitempty"`

@@ -51,7 +51,7 @@ type Config struct {
 // Fixture is the result of a call.
 type Fixture struct {
 	Tool string `json:"tool"`
-	// Arguments are those of the call. Without them the result is that of every call of the tool.
+	// Arguments of the call. Without them, the result applies to every call of the tool.
 	Arguments json.RawMessage    `json:"arguments,omitempty"`
 	Result    *awaken.ToolResult `json:"result,omitempty"`
 	// Exact is the result as a text of JSON, instead: documents do not keep the order of fields and the form of numbers, texts do.

@@ -48,7 +48,7 @@ type Rule struct {
 	Reason      string `json:"reason,omitempty" jsonschema:"shown to the person who decides, or as the reason of the run's end"`
 }
 
-// Action is what happens to a matching text.
+// Action decides how a matching text is handled.
 type Action string
 
 // The actions of rules.

@@ -102,7 +102,7 @@ func (c *Connection) strays() (out []string) {
 	return out
 }
 
-// Inventory is what a server has besides tools, as it lists it.
+// Inventory lists a server's resources and prompts.
 type Inventory struct {
 	Prompts   []json.RawMessage
 	Resources []json.RawMessage

@@ -61,7 +61,7 @@ import (
 // Name is the name of the plugin and of its section.
 const Name = "permission"
 
-// Behavior is what happens to a call.
+// Behavior decides how a call is handled.
 type Behavior string
 
 // The behaviors of rules.
@@ -86,7 +86,7 @@ const (
 // scopes lists all scopes, the narrowest first.
 var scopes = []Scope{Once, Run, Thread, Project, User}
 
-// OnDeny is what a denied call does to its run.
+// OnDeny is the effect of a denied call on its run.
 type OnDeny string
 
 // The effects of a denied call.

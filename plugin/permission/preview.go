@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/internal/toolname"
 )
 
-// Preview is what an agent may do without approval, as far as that does not depend on
+// Preview lists what an agent may do without approval, as far as that does not depend on
 // arguments.
 type Preview struct {
 	Enabled         bool // the agent loads the plugin

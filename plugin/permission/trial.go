@@ -20,7 +20,7 @@ type Trial struct {
 	Egress  awaken.Egress // where the call carries data to
 }
 
-// Ruling is what the rules of an agent decide about a call that is the first of its run.
+// Ruling is the decision of an agent's rules on a call, as the first of its run.
 type Ruling struct {
 	Behavior Behavior
 	Rule     *Matched  // the rule that decides; nil means the default

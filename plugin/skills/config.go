@@ -19,7 +19,7 @@ const (
 	SectionName = "skills"
 )
 
-// Approval is what happens to a call of a skill's script, if the agent has no permission rules.
+// Approval decides how a call of a skill's script is handled, if the agent has no permission rules.
 type Approval string
 
 // The approvals of scripts.

@@ -57,7 +57,7 @@ func (h *holder) place() string {
 	return path.Join("tenant-"+plainName(h.Tenant), name)
 }
 
-// holder returns whose the folder of a call is. It is nil if the folder is that of the program.
+// holder returns the owner of the folder of a call, or nil if it is the program's folder.
 func (j *jail) holder(ctx context.Context, call *awaken.ToolCall) (*holder, error) {
 	if j.Scope == ScopeAll {
 		return nil, nil

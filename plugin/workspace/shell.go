@@ -17,7 +17,7 @@ import (
 	"github.com/awaken-go/awaken/internal/sandbox"
 )
 
-// Approval is what happens to a call of the tool shell, if the agent has no permission rules.
+// Approval decides how a call of the tool shell is handled, if the agent has no permission rules.
 type Approval string
 
 // The approvals of commands.

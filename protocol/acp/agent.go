@@ -37,7 +37,7 @@ type Config struct {
 	NewID   func() string // of sessions and messages; nil is UUIDv7
 }
 
-// Catalogue is what a session can choose from. A registry.Registry is one.
+// Catalogue lists the agents and models that a session can choose from. A registry.Registry is one.
 type Catalogue interface {
 	AgentIDs() []string
 	Agent(id string) *awaken.AgentSpec // nil if there is none

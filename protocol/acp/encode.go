@@ -25,7 +25,7 @@ type Encoder struct {
 	cost float64
 }
 
-// EncoderOptions is what an encoder must know beside the entries.
+// EncoderOptions configures an encoder.
 type EncoderOptions struct {
 	Cwd    string  // of the session: paths of calls are relative to it
 	Window int64   // tokens that fit into the model's context; 0 if unknown

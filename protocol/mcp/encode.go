@@ -15,7 +15,7 @@ import (
 
 // Options configures an [Encoder].
 type Options struct {
-	// RunID and ThreadID are those of the run.
+	// RunID and ThreadID identify the run.
 	RunID, ThreadID string
 	// Request is the id of the JSON-RPC request that the stream answers.
 	Request json.RawMessage

@@ -221,7 +221,7 @@ func (c *Config) info() implementation {
 	return implementation{Name: "awaken-mcp", Title: "Awaken", Version: c.Version}
 }
 
-// serverCapabilities are those of this server.
+// serverCapabilities are the capabilities of this server.
 type serverCapabilities struct {
 	Tools       struct{}  `json:"tools"`
 	Resources   struct{}  `json:"resources"`

@@ -107,7 +107,7 @@ func (w *withMeta) UnmarshalJSON(data []byte) error {
 	return strict.UnmarshalKnown(data, (*plain)(w))
 }
 
-// capabilities are those of clients that the server makes use of.
+// capabilities are the client capabilities that the server uses.
 type capabilities struct {
 	Elicitation *struct {
 		Form *json.RawMessage `json:"form,omitempty"`

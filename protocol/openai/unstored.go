@@ -101,7 +101,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 }
 
-// Store is what [Sweep] needs of a store.
+// Store is the part of a store that [Sweep] uses.
 type Store interface {
 	awaken.ThreadStore
 	awaken.ThreadEditor

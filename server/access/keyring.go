@@ -61,7 +61,7 @@ type keyList struct {
 	Items []server.Key `json:"items"`
 }
 
-// known returns the keys that the caller may see: those of its tenant, or all if its key belongs to
+// known returns the keys that the caller may see: its tenant's keys, or all if its key belongs to
 // no tenant.
 func (h *keyring) known(req *server.Request) ([]server.Key, error) {
 	keys, err := h.keys.List(req.Context())

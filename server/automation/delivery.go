@@ -21,12 +21,12 @@ func (h *deliveries) routes() []protocol.Route {
 	}
 }
 
-// deliveryList is what was sent to receivers.
+// deliveryList lists deliveries.
 type deliveryList struct {
 	Items []delivery `json:"items"` // by run and id
 }
 
-// delivery is what was sent to a receiver.
+// delivery describes the delivery of a run's messages to a receiver.
 type delivery struct {
 	RunID     string            `json:"run_id"`
 	ID        string            `json:"id"` // of the push configuration

@@ -35,7 +35,7 @@ func (h *triggers) door() protocol.Route {
 		Replies: map[int]any{202: firedReply{}}, Failures: []int{401, 403, 408, 409, 413, 415, 429, 500, 503}}
 }
 
-// errDoor is what a caller learns that is not authentic: not whether there is such a trigger.
+// errDoor is the error for unauthenticated callers. It does not reveal whether the trigger exists.
 var errDoor = server.Fail(http.StatusUnauthorized, "unauthorized", "neither the URL nor the request is signed with a secret of such a trigger")
 
 // open answers a request of another system.

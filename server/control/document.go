@@ -132,7 +132,7 @@ func (h *documents) list(req *server.Request, in config.Key) error {
 	return req.Reply(200, out)
 }
 
-// agentName is what callers who may not read documents see of an agent.
+// agentName describes an agent to callers who may not read documents.
 type agentName struct {
 	ID          string `json:"id"`
 	Description string `json:"description,omitempty"`
@@ -259,7 +259,7 @@ type recordMeta struct {
 	Live bool         `json:"live"` // false for a draft
 }
 
-// documentMeta is what clients see of the metadata of a record.
+// documentMeta is the metadata of a record, for clients.
 type documentMeta struct {
 	Source        config.Source   `json:"source"`
 	Hidden        bool            `json:"hidden"`

@@ -56,7 +56,7 @@ type trialReply struct {
 	Complete bool `json:"complete"`
 }
 
-// trialResult is what the rules decide about a call.
+// trialResult is the decision of the rules on a call.
 type trialResult struct {
 	trialCall
 	RunID    string        `json:"run_id,omitempty"`
@@ -182,7 +182,7 @@ func (h *permissions) recent(req *server.Request, spec *awaken.AgentSpec, q *rec
 	return out, users, complete, nil
 }
 
-// trialReader collects calls that runs have made: those of the newest runs.
+// trialReader collects the calls of the newest runs.
 type trialReader struct {
 	req     *server.Request
 	since   int64 // Unix ms

@@ -21,7 +21,7 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// evalAgent is what is tried in an evaluation, and within which limits.
+// evalAgent selects the agents, versions and variants of an evaluation, and its limits.
 type evalAgent struct {
 	// Models are asked instead of the agent's own.
 	Models         []string        `json:"models,omitzero"`
@@ -38,7 +38,7 @@ type evalAgent struct {
 	MaxCostUSD  *float64      `json:"max_cost_usd,omitempty"`      // default no limit
 }
 
-// evalVariant is what is tried of an agent.
+// evalVariant is one variant of an agent.
 type evalVariant runner.Choice
 
 type evalJudge struct {

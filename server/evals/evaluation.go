@@ -185,7 +185,7 @@ type evalRunBody struct {
 	// live. Versions are several of them, to compare.
 	Version  string   `json:"version,omitempty"`
 	Versions []string `json:"versions,omitempty"`
-	// InDoubt says what becomes of cells that a process was running when it was gone, and that may have been paid for: report, which is the
+	// InDoubt selects how to handle cells in doubt, which a lost process was executing and may have paid for: report, which is the
 	// default, leaves them out and lists them; retry runs them again.
 	InDoubt string `json:"in_doubt,omitempty"`
 	// Traces says whether the traces of cells are kept, under trace_run_id of their items; default true for runs of up to 100 cells.

@@ -23,7 +23,7 @@ type onlineBody struct {
 type onlineReply struct {
 	Run       *archive.Run `json:"run"`
 	Persisted bool         `json:"persisted"`
-	// Statistics are those of each model, with intervals of 95 percent.
+	// Statistics of each model, with 95 % intervals.
 	Statistics []eval.Statistics `json:"statistics,omitempty"`
 }
 

@@ -16,7 +16,7 @@ import (
 // series has the handler of figures about runs over time.
 type series struct{ store rollup.Store }
 
-// metrics are what a series can show, by name.
+// metrics are the metrics of a series, by name.
 var metrics = map[string]metric{
 	"runs":           {value: func(f *rollup.Figures) float64 { return float64(f.Count) }},
 	"errors":         {value: func(f *rollup.Figures) float64 { return float64(f.Errors) }},

@@ -45,7 +45,7 @@ type Config struct {
 	Now    func() time.Time // default time.Now
 }
 
-// Claims are what a verified token says of its bearer.
+// Claims are the claims of a verified token.
 type Claims struct {
 	User    string
 	Tenant  string

@@ -70,7 +70,7 @@ func (h *batches) newResult(req *server.Request) batchResult {
 	return batchResult{Items: []batchItem{}, admit: req.Admit, logger: h.approvals.log.Logger.With("route", req.Route().Path)}
 }
 
-// batchItem is what became of one item. Either Result or Error is set.
+// batchItem is the outcome of one item. Either Result or Error is set.
 type batchItem struct {
 	ID       string `json:"id"`
 	TicketID string `json:"ticket_id,omitempty"`
@@ -79,7 +79,7 @@ type batchItem struct {
 	RunID    string `json:"run_id,omitempty"` // the new run, of a dead letter that is retried
 	Error    string `json:"error,omitempty"`
 	Code     string `json:"code,omitempty"`
-	// Decision is what was decided before, if the code is already_decided.
+	// Decision is the earlier decision, if the code is already_decided.
 	Decision *awaken.Decided `json:"decision,omitempty"`
 }
 
@@ -104,7 +104,7 @@ func (h *batches) each(do func(req *server.Request, id string) (result string, e
 	}
 }
 
-// answer calls do for each id, and replies with what became of it.
+// answer calls do for each id, and replies with the outcomes.
 func (h *batches) answer(req *server.Request, body *batch, do func(item *batchItem) error) error {
 	if err := checkBatch("ids", len(body.IDs)); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (h *batches) answer(req *server.Request, body *batch, do func(item *batchIt
 	return req.Reply(http.StatusOK, out)
 }
 
-// try does one item and adds what became of it. After a failure that says nothing of the item, such
+// try does one item and adds its outcome. After a failure that says nothing of the item, such
 // as an outage of the store, the rest is not tried. If it is that of the first item, try returns it:
 // nothing has been done.
 func (b *batchResult) try(item batchItem, do func(item *batchItem) error) error {

@@ -376,13 +376,13 @@ func (f *changeStream) idle() error {
 	return f.out.Flush()
 }
 
-// changeCursor is a position in a feed: that of the changes, and those in the logs of its threads.
+// changeCursor is a position in a feed: in the log of changes, and in the logs of its threads.
 type changeCursor struct {
 	log     changelog.Position // changelog.Now if it is not set
 	threads map[string]awaken.Cursor
 }
 
-// threadKey is what a cursor has in place of the thread's id, which may be long.
+// threadKey stands for a thread's ID, which may be long, in a cursor.
 func threadKey(id string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // never fails

@@ -120,7 +120,7 @@ func (h *explanations) explain(req *server.Request) error {
 // liveStatuses are the states of dispatches that still have something to do.
 var liveStatuses = []mailbox.Status{mailbox.Queued, mailbox.Claimed}
 
-// telling returns the dispatches of a run that say why it is in its state. A run has one for each time that it was woken, so
+// telling returns the dispatches of a run that explain its state. A run has one for each time that it was woken, so
 // all of them may be many.
 func telling(ctx context.Context, store interface {
 	Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error)
@@ -137,7 +137,7 @@ func telling(ctx context.Context, store interface {
 	return list, err
 }
 
-// situation is what the stores know of a run at one moment.
+// situation is the state of a run in the stores at one moment.
 type situation struct {
 	run       *awaken.Run
 	own       []*mailbox.Dispatch // of the run

@@ -154,18 +154,18 @@ func (h *forks) fork(req *server.Request, from forkedFrom) (*awaken.Thread, erro
 type runForkBody struct {
 	// FromStep is the step, from 0, that the fork takes the place of, with all that followed it.
 	FromStep *int `json:"from_step"`
-	// Version is the registry version whose agent runs: that of the run if it is empty, or live.
+	// Version is the registry version of the agent: a number, live, or empty for the run's own.
 	Version string `json:"version,omitempty"`
 	// Agent is the id of another agent, or the document of one that need not be saved.
 	Agent        json.RawMessage           `json:"agent,omitempty"`
 	ModelID      string                    `json:"model_id,omitempty"`      // instead of the agent's
 	SystemPrompt *string                   `json:"system_prompt,omitempty"` // instead of the agent's
 	Overrides    *awaken.InferenceOverride `json:"overrides,omitempty"`     // of parameters
-	// Results replace those of calls before the step, by the id of the call: a text, or a result as in events.
+	// Results replace the results of calls before the step, by the id of the call: a text, or a result as in events.
 	Results map[string]json.RawMessage `json:"results,omitempty"`
 	// Refused are calls before the step that count as refused by a person, with the reason.
 	Refused map[string]string `json:"refused,omitempty"`
-	// Tools says what becomes of calls in the fork: recorded (the default), fixture, refuse, read_only or real, which asks before every effect.
+	// Tools selects how calls in the fork are handled: recorded (the default), fixture, refuse, read_only or real, which asks before every effect.
 	Tools fork.Mode `json:"tools,omitempty"`
 	// Fixtures are results of calls in the fork. They come before the recorded ones.
 	Fixtures []fork.Fixture `json:"fixtures,omitempty"`
@@ -275,7 +275,7 @@ type runFork struct {
 	Changed   *forkChanges `json:"changed,omitempty"`
 }
 
-// mostForks is how many threads below that of a run are looked at.
+// mostForks limits the child threads of a run's thread that are read.
 const mostForks = 200
 
 func (h *forks) list(req *server.Request) error {
@@ -429,7 +429,7 @@ func (h *forks) agent(req *server.Request, run *awaken.Run, body *runForkBody) (
 	return nil, protocol.NotFound("agent", run.AgentID)
 }
 
-// section returns the section that says what becomes of calls.
+// section returns the section that configures the handling of calls.
 func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *runForkBody) (json.RawMessage, error) {
 	c := fork.Config{Tools: body.Tools, Results: body.Fixtures}
 	if c.Tools == "" {

@@ -32,7 +32,7 @@ func (h *pins) routes() []protocol.Route {
 	}
 }
 
-// pinList is what keeps a run.
+// pinList lists the pins of a run.
 type pinList struct {
 	Pins []trace.Pin `json:"pins"`
 }

@@ -101,7 +101,7 @@ func (h *queues) list(req *server.Request) error {
 	return req.Reply(200, out)
 }
 
-// queueView is what explains dispatches, as [situation] explains runs.
+// queueView explains dispatches, as [situation] explains runs.
 type queueView struct {
 	live []*mailbox.Dispatch // of the threads whose dispatches are explained
 	open map[string]string   // open runs by thread
@@ -133,7 +133,7 @@ func (v *queueView) explain(d *mailbox.Dispatch) cause {
 	return c
 }
 
-// settledDetails says what became of dispatches that the queue has nothing more to do for.
+// settledDetails explains the outcomes of settled dispatches.
 var settledDetails = map[mailbox.Status]string{
 	mailbox.Acked:      "It was processed: its run has ended, or waits for something outside of the queue.",
 	mailbox.Cancelled:  "Its run was cancelled.",
@@ -154,7 +154,7 @@ type queueBody struct {
 	NowMS   int64 `json:"now_ms"`
 }
 
-// oldestDispatch is what has been waiting longest.
+// oldestDispatch is the dispatch that has waited longest.
 type oldestDispatch struct {
 	DispatchID string `json:"dispatch_id"`
 	RunID      string `json:"run_id"`

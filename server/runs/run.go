@@ -72,7 +72,7 @@ type runList struct {
 	NextCursor   string `json:"next_cursor,omitempty"`
 }
 
-// list lists all runs, or those of the thread that the path names.
+// list lists all runs, or the runs of the thread in the path.
 func (h *runs) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err

@@ -36,7 +36,7 @@ type searchBody struct {
 	Partial bool `json:"partial"`
 }
 
-// searchItem is what was found.
+// searchItem is a search result.
 type searchItem struct {
 	Kind      string           `json:"kind"` // thread, run or agent
 	ID        string           `json:"id"`

@@ -93,7 +93,7 @@ func latestRun(req *server.Request, t *awaken.Thread) (awaken.Run, error) {
 	return *run, nil
 }
 
-// listInfo is what a list has beside its items.
+// listInfo has the fields of a list beside its items.
 type listInfo struct {
 	Offset int `json:"offset"`
 	Limit  int `json:"limit"`

@@ -31,7 +31,7 @@ func (h *timelines) requests() []protocol.Route {
 	}
 }
 
-// shownRequest is what the model was shown in a step, with the last messages only if they are too long.
+// shownRequest is the request to the model in a step, with only the last messages if they are too long.
 type shownRequest struct {
 	RunID string `json:"run_id"`
 	timeline.ShownRequest

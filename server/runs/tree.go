@@ -57,7 +57,7 @@ type treeNode struct {
 }
 
 // treeBalance has the balances that the root run is held to, from the run up to the tenant. A client that is
-// confined to a user sees those of the run and of its thread.
+// confined to a user sees the balances of the run and its thread.
 type treeBalance struct {
 	Enabled  bool             `json:"enabled"`
 	Balances []server.Balance `json:"balances"`
@@ -128,7 +128,7 @@ func grow(ctx context.Context, store runLister, owner *string, root *treeNode) (
 	return false, nil
 }
 
-// fewThreads is how many threads below that of a run are looked at one by one.
+// fewThreads limits the child threads of a run's thread that are read one by one.
 const fewThreads = 50
 
 // startedBy returns the runs that a run started, perhaps among others, and no more than a tree has room for and one. The

@@ -41,7 +41,7 @@ type queue struct {
 	chunk chunk   // too
 }
 
-// chunk is what one request sends. It is filled again.
+// chunk is the data of one request. It is reused.
 type chunk struct {
 	tracer []*tracer
 	data   [][]byte // the spans of each tracer

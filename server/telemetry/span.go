@@ -26,7 +26,7 @@ type span struct {
 	*open // nil after the end
 }
 
-// open is what is known of a span until it is sent. Its memory is used again.
+// open holds a span until it is sent. Its memory is reused.
 type open struct {
 	t           *tracer
 	at, parent  oteltrace.SpanContext
@@ -40,7 +40,7 @@ type open struct {
 	extras      *extras
 }
 
-// extras is what few spans have.
+// extras has the fields that few spans have.
 type extras struct {
 	events                      []sdktrace.Event
 	links                       []sdktrace.Link

@@ -50,7 +50,7 @@ func (t *Telemetry) Lost() uint64 {
 	return t.queue.lost.Load()
 }
 
-// Open returns what the environment asks for. Version is that of the service, unless the environment says another.
+// Open returns the telemetry that the environment configures. Version is the service's version, unless the environment overrides it.
 func Open(ctx context.Context, version string, log *slog.Logger) (*Telemetry, error) {
 	t := new(Telemetry)
 	if on(os.Getenv("OTEL_SDK_DISABLED")) {

@@ -12,7 +12,7 @@
 // references. What looks like a credential in a conversation is replaced; see [Redact]. They are deleted with their
 // thread, so a pin of a run keeps them too.
 //
-// Runs do not wait for bodies to be stored. A process that is killed loses those of its last moments, and a store that cannot keep up
+// Runs do not wait for bodies to be stored. A process that is killed loses the bodies of its last moments, and a store that cannot keep up
 // loses some; the writer counts them.
 package body
 
@@ -48,14 +48,14 @@ type Record struct {
 	// Digest is the SHA-256 of the request, as it is here: equal requests have equal ones.
 	Digest  string  `json:"request_digest"`
 	Request Request `json:"request"`
-	// Response is what the model said, as far as it arrived.
+	// Response is the model's answer, as far as it arrived.
 	Response *llm.Message     `json:"response,omitempty"`
 	Finish   llm.FinishReason `json:"finish_reason,omitempty"`
 	Usage    *llm.Usage       `json:"usage,omitempty"`
 	Error    string           `json:"error,omitempty"`
 }
 
-// Request is what a model was asked.
+// Request is a request to a model.
 type Request struct {
 	Model           string          `json:"model"`
 	Temperature     *float64        `json:"temperature,omitempty"`
@@ -121,7 +121,7 @@ func (s *Stored) step() (int, error) {
 type Store interface {
 	// AddBodies stores bodies whose threads exist, and returns the others. One that is stored already is not stored again.
 	AddBodies(ctx context.Context, list []Stored) (homeless []Stored, err error)
-	// Bodies returns those of a run, ordered by ID.
+	// Bodies returns the bodies of a run, ordered by ID.
 	Bodies(ctx context.Context, threadID, runID string) ([]Stored, error)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// inquiry is what a model was asked in the replay.
+// inquiry is a request to a model in the replay.
 type inquiry struct {
 	step   int
 	digest llm.RequestDigest // with the ids of the record

@@ -262,7 +262,7 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 	return nil
 }
 
-// said is what counts of a message.
+// said returns the compared part of a message.
 func said(m *llm.Message) string {
 	if m == nil {
 		return ""
@@ -276,7 +276,7 @@ func said(m *llm.Message) string {
 	return string(data)
 }
 
-// made is what counts of a call.
+// made returns the compared part of a call.
 func made(c *awaken.CallState) string {
 	data, err := json.Marshal(&awaken.CallState{CallID: c.CallID, ToolName: c.ToolName, Arguments: c.Arguments, Status: c.Status, Step: c.Step, Index: c.Index, Key: c.Key,
 		Effect: c.Effect, Child: c.Child, Result: c.Result})

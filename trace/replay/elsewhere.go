@@ -51,7 +51,7 @@ func (e elsewhere) LoadRun(ctx context.Context, id string) (*awaken.Run, error) 
 	return run, err
 }
 
-// Thread returns a thread. The id of a run is that of no thread.
+// Thread returns a thread. It does not accept the ID of a run.
 func (e elsewhere) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 	if _, err := e.Store.LoadRun(ctx, id); err == nil {
 		return e.Store.Thread(ctx, id)

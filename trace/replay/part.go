@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// past is what the record has of one run.
+// past is the record of one run.
 type past struct {
 	rec    *trace.Recording
 	events []awaken.Entry // of the activations that count

@@ -38,7 +38,7 @@ type Executor interface {
 	Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error)
 }
 
-// Setup is what the runtime of a replay is made of: fields of engine.Config.
+// Setup configures the runtime of a replay: fields of engine.Config.
 type Setup struct {
 	Versions registry.Versions
 	Store    awaken.Store
@@ -56,7 +56,7 @@ type Tap interface {
 	Inferred(step int, x *llm.Exchange)
 }
 
-// Store is what a replay needs of its store.
+// Store has the store methods that a replay calls.
 type Store interface {
 	awaken.Store
 	awaken.EventLog
@@ -68,7 +68,7 @@ type Player struct {
 	Registry *registry.Registry
 	// Store is empty, and keeps what happens in the replay.
 	Store Store
-	// Profile is that of the replay; nil means none.
+	// Profile is the profile of the replay; nil means none.
 	Profile profile.Store
 	// Open makes a runtime without a queue.
 	Open func(s Setup) (Runtime, error)
@@ -93,11 +93,11 @@ func ActsOnRun(tool awaken.Tool) bool {
 	return false
 }
 
-// Result is what came of a replay.
+// Result is the result of a replay.
 type Result struct {
 	// Difference is where the replay parted from the record, or nil.
 	Difference *Difference
-	// Exact says that the events are those of the record byte for byte, with all times, after the ids that the runtime drew were renamed.
+	// Exact reports that the events equal the record byte for byte, with all times, after renaming the IDs that the runtime generated.
 	Exact  bool
 	Events int // that were compared
 	Runs   int

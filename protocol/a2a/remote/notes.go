@@ -23,7 +23,7 @@ type notes struct {
 	Fresh bool `json:"fresh,omitempty"`
 	// Question is the id of the message with which the task asked last.
 	Question string `json:"question,omitempty"`
-	// Said is what the task had said when it asked, which is not repeated.
+	// Said is the task's text up to its question, which is not repeated.
 	Said *said `json:"said,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// Status is what is known of a server.
+// Status is the last known state of a server.
 type Status struct {
 	CardURL string          // where its agent card is, or should be
 	Card    json.RawMessage // nil if it has never been fetched
