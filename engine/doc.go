@@ -67,7 +67,7 @@
 //	inference     the model request and its answer                          inference.go, request.go, stream.go
 //	wallet        budgets; a reservation for each request                   wallet.go, allowance.go, reservation.go
 //	compactor     summaries of long conversations                           compactor.go, compaction.go
-//	crew          runs tool calls, with timeouts; calls in doubt; steps     crew.go, doubt.go, callsteps.go
+//	crew          runs tool calls, with timeouts; calls in doubt; steps     prepare.go, crew.go, doubt.go, callsteps.go
 //	outcomes      results of tool calls                                     outcomes.go
 //	decider       decisions on suspended calls                              decide.go
 //	children      runs that tool calls started                              children.go
