@@ -150,10 +150,10 @@ func TestInput_Twice(t *testing.T) {
 	s := c.session("again")
 	answer := c.send("session/prompt", promptOf(s, "go"))
 	c.until("it asks", func() bool { return len(c.asked) == 1 })
-	if id, f := c.reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/list","params":{}}`, c.next)); id != "null" || f == nil || f.Code != -32600 || !strings.Contains(f.Message, "not answered yet") {
+	if id, f := c.reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/list","params":{}}`, c.next)); id != "null" || f == nil || f.Code != -32600 || !strings.Contains(f.Message, "the id of a pending request") {
 		t.Errorf("%s %+v", id, f)
 	}
-	if r := c.call("session/prompt", promptOf(s, "more")); r.Error == nil || r.Error.Code != -32600 || !strings.Contains(r.Error.Message, "not answered yet") {
+	if r := c.call("session/prompt", promptOf(s, "more")); r.Error == nil || r.Error.Code != -32600 || !strings.Contains(r.Error.Message, "unanswered prompt") {
 		t.Errorf("%s %+v", r.Result, r.Error)
 	}
 	c.line(`{"jsonrpc":"2.0","id":77,"result":{}}`) // answers nothing that was asked
