@@ -64,7 +64,7 @@ func (t Termination) Cause() string {
 	if t.Type == Stopped {
 		text = t.Detail
 	}
-	if d := t.Details; d != nil && d.Kind != "" && d.CauseAt <= len(text) {
+	if d := t.Details; d != nil && d.Kind != "" && 0 <= d.CauseAt && d.CauseAt <= len(text) {
 		return text[d.CauseAt:]
 	}
 	return ""

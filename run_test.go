@@ -3,9 +3,11 @@ package awaken_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // Records have their times in seconds, as they always had, and in milliseconds; what an earlier version wrote in
@@ -42,5 +44,18 @@ func TestRun_TimesAreInSecondsAndMilliseconds(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"created_at_ms":"soon"}`), &run); err == nil {
 		t.Error("a text is no time")
+	}
+}
+
+// The place of a cause comes from a record that a client may have imported.
+func TestTermination_CauseOutsideTheText(t *testing.T) {
+	for _, at := range []int{-1, 6, math.MinInt, math.MaxInt} {
+		end := awaken.Termination{Type: awaken.Failed, Message: "it is", Details: &awaken.TerminationDetails{Kind: llm.Overloaded, CauseAt: at}}
+		if got := end.Cause(); got != "" {
+			t.Errorf("cause at %d is %q, want none", at, got)
+		}
+	}
+	if got := (awaken.Termination{Type: awaken.Failed, Message: "model: busy"}).CausedBy(llm.Overloaded, "busy").Cause(); got != "busy" {
+		t.Errorf("cause is %q, want busy", got)
 	}
 }
