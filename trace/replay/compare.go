@@ -54,11 +54,6 @@ func around(a, b string) (string, string) {
 	return cut(a), cut(b)
 }
 
-// times matches the fields of events and records that hold a time or a duration.
-var times = regexp.MustCompile(`"(updated_at|started_at|ended_at|created_at|finished_at|expires_at|at|duration_ms|started_ms|not_before|since|started_at_ms|timestamp_ms|not_before_ms)":\d+`)
-
-func timeless(s string) string { return times.ReplaceAllString(s, `"$1":0`) }
-
 var revision = regexp.MustCompile(`"revision":\d+`)
 
 var drawn = regexp.MustCompile(`drawn-\d{8}`)
@@ -72,13 +67,13 @@ func (s *stage) renamed(got, want string) string {
 	}
 	var pattern strings.Builder
 	var ids []string
-	last := 0
-	for _, at := range drawn.FindAllStringIndex(got, -1) {
-		pattern.WriteString(regexp.QuoteMeta(timeless(got[last:at[0]])) + `([^"]*?)`)
-		ids = append(ids, got[at[0]:at[1]])
+	last, masked := 0, timeless(got)
+	for _, at := range drawn.FindAllStringIndex(masked, -1) {
+		pattern.WriteString(regexp.QuoteMeta(masked[last:at[0]]) + `([^"]*?)`)
+		ids = append(ids, masked[at[0]:at[1]])
 		last = at[1]
 	}
-	pattern.WriteString(regexp.QuoteMeta(timeless(got[last:])))
+	pattern.WriteString(regexp.QuoteMeta(masked[last:]))
 	re, err := regexp.Compile("(?s)^" + pattern.String() + "$")
 	if err != nil {
 		return got
