@@ -32,7 +32,7 @@ func TestPrograms_AForkSurvivesThatItsReplicaIsKilled(t *testing.T) {
 		known := p.forks()
 		dying.Key = adminToken
 		change := fmt.Sprintf(`{"from_step":1,"results":{%q:"changed at %s"}}`, timeline.Calls[0].ID, point)
-		if resp, err := dying.Open(t.Context(), "POST", "/v1/runs/"+run+"/replay", change); err == nil { // it may die after it has answered
+		if resp, err := dying.Open(t.Context(), "POST", "/v1/runs/"+run+"/fork", change); err == nil { // it may die after it has answered
 			resp.Body.Close()
 		}
 		dying.Dies(10 * time.Second) // or another replica has begun the run
