@@ -16,8 +16,8 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// Plan lists the cells to run. Its cells are numbered from 0: the variants of the first case, each with its samples, then those of the
-// second.
+// Plan lists the cells to run. Its cells are numbered from 0: the variants of the first case, each with its samples, then the
+// variants of the second.
 type Plan struct {
 	Fixtures []eval.Fixture
 	Variants []Variant

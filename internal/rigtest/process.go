@@ -154,7 +154,7 @@ func (p *Process) Pause() {
 	p.Paused()
 }
 
-// Paused waits until the process has stopped, by its own signal or that of the test.
+// Paused waits until the process has stopped, by its own signal or the test's.
 func (p *Process) Paused() {
 	p.tb.Helper()
 	stopped := make(chan error, 1)

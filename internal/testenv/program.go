@@ -87,7 +87,7 @@ func build(name string) (string, error) {
 	return path, err
 }
 
-// Awaken returns the path of the command: that of AWAKEN_BIN, or one that is built from the current sources without the race detector.
+// Awaken returns the path of the command: AWAKEN_BIN, or a program built from the current sources without the race detector.
 func Awaken() (string, error) { return awaken() }
 
 var awaken = sync.OnceValues(func() (string, error) {

@@ -92,7 +92,7 @@ const (
 // maxEnded is the number of ended attempts that the state keeps.
 const maxEnded = 16
 
-// End records the end of the attempt in flight, or of one that was lost. It forgets the ends that a state_snapshot has shown: those of other
+// End records the end of the attempt in flight, or of one that was lost. It forgets the ends that a state_snapshot has shown: ends of other
 // runs and of earlier steps.
 func (s *CompactionState) End(e CompactionEnd) {
 	kept := make([]CompactionEnd, 0, len(s.Ended)+1) // states share the list
