@@ -286,6 +286,8 @@ type Checkpoint struct {
 	Thread     Thread // its End has the highest sequence number in the event log
 	// View is the message log folded by [View]. The owner must not change it.
 	View []*llm.Message
+	// Index is of View, or nil; see [View.Index].
+	Index *llm.Index
 	// HasBlobs says that a message of the log refers to a stored file; see [View.HasBlobs].
 	HasBlobs bool
 	// Run is the open run of the thread, else its latest run, else nil.

@@ -26,7 +26,11 @@ type View struct {
 	open   bool           // the last message with calls has an unanswered call
 	blobs  bool           // some message refers to a stored file
 	summed bool           // the log has a summary
+	index  *llm.Index     // of msgs, or of log; nil while they are few
 }
+
+// indexed is the number of messages from which on a view has an index. Fewer are read faster.
+const indexed = 64
 
 // Append adds records to the log.
 func (v *View) Append(msgs ...*llm.Message) {
@@ -52,10 +56,17 @@ func (v *View) Append(msgs ...*llm.Message) {
 		}
 	}
 	if refold {
-		v.msgs, v.folded = fold(v.log, compact), true
+		v.msgs, v.folded, v.index = fold(v.log, compact), true, nil
 		v.open = len(llm.Unanswered(v.msgs)) > 0
 	}
+	if v.index == nil && len(v.shown()) >= indexed {
+		v.index = new(llm.Index)
+	}
 }
+
+// Index returns an index of the conversation that Messages returns, or nil if it is short. Later calls of
+// Append do not affect it.
+func (v *View) Index() *llm.Index { return v.index }
 
 // HasBlobs reports whether a record of the log refers to a stored file.
 func (v *View) HasBlobs() bool { return v.blobs }

@@ -237,6 +237,7 @@ func TestView_IncrementalEqualsFromScratch(t *testing.T) {
 				t.Fatalf("log:\n%s\n(-from scratch +grown):\n%s", strings.Join(sketch(log), "\n"), diff)
 			}
 			checkView(t, got)
+			checkIndex(t, &v)
 			given = append(given, handedOut{got, slices.Clone(got)})
 		}
 		for i, g := range given {
@@ -248,6 +249,46 @@ func TestView_IncrementalEqualsFromScratch(t *testing.T) {
 			t.Fatalf("the log is not what was appended")
 		}
 	})
+}
+
+// checkIndex checks that the index of a view knows what the view has, whatever was folded since.
+func checkIndex(t interface{ Fatalf(string, ...any) }, v *View) {
+	known, plain := llm.Indexed(v.Index(), v.Messages()...), llm.NewMessages(v.Messages()...)
+	for _, id := range []string{"a", "b", "c", "d", "unknown"} {
+		if known.HasCall(id) != plain.HasCall(id) {
+			t.Fatalf("%d messages: HasCall(%q) is %t, want %t", plain.Len(), id, known.HasCall(id), plain.HasCall(id))
+		}
+	}
+	if got, want := (&llm.Request{Messages: known}).Digest(nil), (&llm.Request{Messages: plain}).Digest(nil); got != want {
+		t.Fatalf("%d messages: the digest is %v, want %v", plain.Len(), got, want)
+	}
+}
+
+// A view has an index when it is long, and another one when a rewind or a summary changed what it shows.
+func TestView_IndexIsOfWhatIsShown(t *testing.T) {
+	t.Parallel()
+	var v View
+	for i := range 2 * indexed {
+		v.Append(modelSays("", fmt.Sprint("call", i)), toolSays(fmt.Sprint("call", i), "done"))
+		checkIndex(t, &v)
+	}
+	has := func(id string) bool { return llm.Indexed(v.Index(), v.Messages()...).HasCall(id) }
+	before := v.Index()
+	if before == nil || !has("call5") || !has("call127") || has("call128") {
+		t.Fatalf("index is %v; call5, call127 and call128: %t, %t, %t", before, has("call5"), has("call127"), has("call128"))
+	}
+	v.Append(rewinds(2*2*indexed - 9))
+	if v.Index() == before || has("call127") || !has("call5") {
+		t.Errorf("after a rewind: the same index %t; call127 and call5: %t, %t", v.Index() == before, has("call127"), has("call5"))
+	}
+	v.Append(sumsUp(1, 20))
+	if has("call5") || !has("call15") {
+		t.Errorf("after a summary: call5 and call15: %t, %t", has("call5"), has("call15"))
+	}
+	v.Append(userSays("again"), modelSays("", "call5"))
+	if checkIndex(t, &v); !has("call5") {
+		t.Error("call5 was made again, and is not there")
+	}
 }
 
 // The owner may append to the messages of a view without changing the store's.

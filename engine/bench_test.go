@@ -304,19 +304,23 @@ func BenchmarkW3(b *testing.B) {
 	compare(b, 20, 20, rawOneRun(b, script(), 4, 8), ours)
 }
 
-// W4: one turn on a thread that already has H messages.
+// W4: a run on a thread that already has H messages, to one on an empty thread: an answer, and a step with
+// a tool call and an answer. The id of a new call must not be that of an earlier one.
 func BenchmarkW4(b *testing.B) {
-	for _, h := range []int{0, 100, 1000, 10_000} {
-		b.Run(fmt.Sprintf("H=%d", h), func(b *testing.B) {
-			run := longThread(b, h, nil)
-			allocs, bytes := allocsPerRun(b, 200, run)
-			b.ReportAllocs()
-			for b.Loop() {
-				run()
-			}
-			b.ReportMetric(allocs, "allocs/run")
-			b.ReportMetric(bytes, "B/run")
-		})
+	for _, h := range []int{100, 1000, 10_000} {
+		for name, thread := range map[string]func(h int) func(){
+			"answer": func(h int) func() { return longThread(b, h, nil) },
+			"tool":   func(h int) func() { return callingThread(b, h) },
+		} {
+			b.Run(fmt.Sprintf("%s/H=%d", name, h), func(b *testing.B) {
+				allocs, bytes := allocsPerRun(b, 200, thread(h))
+				emptyAllocs, emptyBytes := allocsPerRun(b, 200, thread(0))
+				// Both threads are there while either runs, so that the collector marks the same.
+				empty, long := thread(0), thread(h)
+				compare(b, 500, 500, empty, func() func() { return long })
+				report(b, allocs, bytes, emptyAllocs, emptyBytes)
+			})
+		}
 	}
 }
 
@@ -372,22 +376,6 @@ func longThread(tb testing.TB, h int, policy *awaken.ContextPolicy) func() {
 			tb.Fatal(err)
 		}
 		c.check(tb, 4, 0)
-	}
-}
-
-// W4 with calls: a run that makes one call, on a thread where every second message made one. The id
-// of a new call must not be that of an earlier one.
-func BenchmarkW4Calls(b *testing.B) {
-	for _, h := range []int{10, 100, 1000, 10_000} {
-		b.Run(fmt.Sprintf("H=%d", h), func(b *testing.B) {
-			run := callingThread(b, h)
-			allocs, bytes := allocsPerRun(b, 200, run)
-			for b.Loop() {
-				run()
-			}
-			b.ReportMetric(allocs, "allocs/run")
-			b.ReportMetric(bytes, "B/run")
-		})
 	}
 }
 

@@ -24,19 +24,6 @@ func (cv *conversation) add(m *llm.Message) {
 	cv.blobs = cv.blobs || m.HasBlobs()
 }
 
-// hasCall reports whether a message has a call with that id. It looks at the latest first, where
-// an id that a model uses again is found at once.
-func (cv *conversation) hasCall(id string) bool {
-	for i := cv.msgs.Len() - 1; i >= 0; i-- {
-		for j := range cv.msgs.At(i).ToolCalls {
-			if cv.msgs.At(i).ToolCalls[j].ID == id {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // stepMessage returns the id of the message of a step. It follows from the run and the step, so
 // that a step which another owner began has the same id when it is begun again: a client that has
 // seen part of the message replaces it. Only a step that was stored, and is counted again, gets

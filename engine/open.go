@@ -287,7 +287,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	op.journal.pipelined = ok && slow.Pipelined() && !here
 	o := &op.out
 	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, op.info.RunID, cfg.Now, !none, op.cp.Fence, op.cp.Thread.End.Seq
-	op.conv.msgs, op.conv.blobs = llm.NewMessages(op.cp.View...), op.cp.HasBlobs
+	op.conv.msgs, op.conv.blobs = llm.Indexed(op.cp.Index, op.cp.View...), op.cp.HasBlobs
 	op.conv.openWindow()
 	op.journal.found = op.journal.count
 	if op.hold == nil {

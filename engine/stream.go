@@ -345,7 +345,7 @@ func (s *stream) startCall(given, tool string) string {
 
 // hasCall reports whether the answer, or the conversation before it, has a call with that id.
 func (s *stream) hasCall(id string) bool {
-	return slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) || s.inf.conv.hasCall(id)
+	return slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) || s.inf.conv.msgs.HasCall(id)
 }
 
 // resolveID returns the id of the newest call with the model's id or, if given is empty, of the

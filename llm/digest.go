@@ -26,22 +26,13 @@ const DigestVersion = 0
 
 // Digest returns the digests of a request. Text, if it is not nil, is applied to each text before it counts.
 func (r *Request) Digest(text func(string) string) RequestDigest {
-	prompt, tools, messages := digester{text: text}, digester{text: text}, digester{text: text}
+	prompt, tools, messages := digester{text: text}, digester{text: text}, r.Messages.digest(text)
 	prompt.blocks(r.System)
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		tools.add(t.Name)
 		tools.add(t.Description)
 		tools.json(t.Parameters)
-	}
-	for i := range r.Messages.Len() {
-		m := r.Messages.At(i)
-		messages.add(string(m.Role))
-		messages.blocks(m.Content)
-		for j := range m.ToolCalls {
-			messages.add(m.ToolCalls[j].Name)
-			messages.json(m.ToolCalls[j].Arguments)
-		}
 	}
 	buf, ends := make([]byte, 0, 64), [4]int{}
 	for i, h := range [4]uint64{prompt.sum, tools.sum, r.parameters(), messages.sum} {
@@ -50,6 +41,24 @@ func (r *Request) Digest(text func(string) string) RequestDigest {
 	}
 	all := string(buf)
 	return RequestDigest{all[:ends[0]], all[ends[0]:ends[1]], all[ends[1]:ends[2]], all[ends[2]:], DigestVersion}
+}
+
+// digest returns a digester that has digested the messages. With an index and without a text, it reads
+// only those that are new.
+func (m Messages) digest(text func(string) string) digester {
+	d, known := digester{text: text}, false
+	if m.index != nil && text == nil {
+		d, known = m.index.digestOf(m.head)
+	}
+	if !known {
+		for _, msg := range m.head {
+			d.message(msg)
+		}
+	}
+	for _, msg := range m.tail {
+		d.message(msg)
+	}
+	return d
 }
 
 // parameters returns the digest of the model and the parameters.
@@ -88,6 +97,16 @@ type digester struct {
 	sum  uint64
 	word uint64 // the last bytes of a text that is added in pieces
 	n    int    // bytes of that text so far
+}
+
+// message adds a message.
+func (d *digester) message(m *Message) {
+	d.add(string(m.Role))
+	d.blocks(m.Content)
+	for i := range m.ToolCalls {
+		d.add(m.ToolCalls[i].Name)
+		d.json(m.ToolCalls[i].Arguments)
+	}
 }
 
 // mix adds a number.

@@ -9,12 +9,17 @@ import "iter"
 // The zero value is empty. A Messages value is a view: treat the messages it yields
 // as read-only.
 type Messages struct {
-	head []*Message
-	tail []*Message
+	head  []*Message
+	tail  []*Message
+	index *Index // of the head, or nil
 }
 
 // NewMessages returns the sequence of msgs. It neither copies the slice nor writes to it.
 func NewMessages(msgs ...*Message) Messages { return Messages{head: msgs} }
+
+// Indexed returns the sequence of msgs as NewMessages does, where index is of a conversation that
+// begins with msgs, or with which msgs begin. A nil index is none.
+func Indexed(index *Index, msgs ...*Message) Messages { return Messages{head: msgs, index: index} }
 
 // Append returns m with msgs at its end. Like the built-in append it may reuse m's
 // tail: of two sequences appended to the same m, keep only one. See [Messages.Clip].
@@ -43,6 +48,32 @@ func (m Messages) Last() *Message {
 		return m.At(n - 1)
 	}
 	return nil
+}
+
+// HasCall reports whether a message has a call with that id. With an index it takes the same time for
+// a head of any length.
+func (m Messages) HasCall(id string) bool {
+	if hasCall(m.tail, id) {
+		return true
+	}
+	if m.index != nil {
+		if has, known := m.index.hasCall(m.head, id); known {
+			return has
+		}
+	}
+	return hasCall(m.head, id)
+}
+
+// hasCall looks at the latest first, where an id that a model uses again is found at once.
+func hasCall(msgs []*Message, id string) bool {
+	for i := len(msgs) - 1; i >= 0; i-- {
+		for j := range msgs[i].ToolCalls {
+			if msgs[i].ToolCalls[j].ID == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // All yields the messages in order.
@@ -84,10 +115,10 @@ func (m Messages) Clip() Messages { return m.Cut(m.Len()) }
 // Cut returns the first i messages of m. Appending to the result does not touch m.
 func (m Messages) Cut(i int) Messages {
 	if i <= len(m.head) {
-		return Messages{head: m.head[:i:i]}
+		return Messages{head: m.head[:i:i], index: m.index}
 	}
 	n := min(i-len(m.head), len(m.tail)) // beyond its length, the tail's array is not m's
-	return Messages{head: m.head, tail: m.tail[:n:n]}
+	return Messages{head: m.head, tail: m.tail[:n:n], index: m.index}
 }
 
 // From returns m without its first i messages. Appending to the result does not touch m.

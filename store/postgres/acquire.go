@@ -99,7 +99,7 @@ func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log, segm
 	if err != nil {
 		return nil, err
 	}
-	cp.View, cp.HasBlobs = view.Messages(), view.HasBlobs()
+	cp.View, cp.Index, cp.HasBlobs = view.Messages(), view.Index(), view.HasBlobs()
 	cp.Calls = threads.LastStep(sqlstore.Ledger(calls))
 	return cp, nil
 }

@@ -79,7 +79,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 	if err != nil {
 		return err
 	}
-	cp.View, cp.HasBlobs = view.Messages(), view.HasBlobs()
+	cp.View, cp.Index, cp.HasBlobs = view.Messages(), view.Index(), view.HasBlobs()
 	if t.Unread > 0 {
 		if cp.Inbox, err = rows.Unread(ctx, on, threadID); err != nil {
 			return err

@@ -43,8 +43,8 @@ func (h *Head) thread() awaken.Thread {
 
 // Checkpoint returns the checkpoint of a new owner. Run is the latest run, or nil.
 func (h *Head) Checkpoint(b *Body, run *Run) *awaken.Checkpoint {
-	cp := &awaken.Checkpoint{Fence: h.Fence, Generation: h.Generation, Thread: h.thread(), View: b.View.Messages(), HasBlobs: b.View.HasBlobs(),
-		ThreadState: maps.Clone(b.State), Inbox: slices.Clone(b.Inbox)}
+	cp := &awaken.Checkpoint{Fence: h.Fence, Generation: h.Generation, Thread: h.thread(), View: b.View.Messages(), Index: b.View.Index(),
+		HasBlobs: b.View.HasBlobs(), ThreadState: maps.Clone(b.State), Inbox: slices.Clone(b.Inbox)}
 	if run != nil {
 		record := run.Run
 		cp.Run, cp.RunState, cp.Calls = &record, maps.Clone(run.State), slices.Clone(LastStep(run.Calls))
