@@ -11,13 +11,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // W6 compares the server with a bare relay that sends the same 64 pieces, each written
@@ -213,78 +210,19 @@ func BenchmarkW6_AISDK(b *testing.B) { benchmarkW6(b, "aisdk") }
 func BenchmarkW6_AGUI(b *testing.B) { benchmarkW6(b, "agui") }
 
 func benchmarkW6(b *testing.B, protocol string) {
-	c := newContest(b, []string{"PROTOCOL=" + protocol}, nil)
+	c := contest{newContestant(b, "relay", database{}, "PROTOCOL="+protocol), newContestant(b, "server", database{}, "PROTOCOL="+protocol)}
 	for _, clients := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "PROTOCOL="+protocol) })
 	}
 }
 
-// contest is a server and what it is compared with.
-type contest struct {
-	names     [2]string // relay and server
-	processes [2]*process
-	addr      [2]string
-}
-
-// newContest starts both. Settings are those of both, server those of the server alone.
-func newContest(b *testing.B, settings, server []string) *contest {
-	b.Helper()
-	ours := spawn(b, "server", slices.Concat(settings, server, []string{fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size)})...)
-	relay := spawn(b, "relay", settings...)
-	return &contest{[2]string{"relay", "server"}, [2]*process{relay, ours}, [2]string{relay.line(), ours.line()}}
-}
-
-// run reports medians of rounds in which both had their turn with that many clients. Load has the
-// settings of the clients.
-func (c *contest) run(b *testing.B, clients int, load ...string) {
-	b.Helper()
-	const rounds, turn = 5, 1500
-	var cpu, rate, first, full99, chunk [][2]float64
-	for range rounds {
-		var per [5][2]float64
-		for i, p := range c.processes {
-			before := p.cpu()
-			gen := spawn(b, "runners", append(load, "ADDR="+c.addr[i], fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))...)
-			var r w6Result
-			if err := json.Unmarshal([]byte(gen.line()), &r); err != nil {
-				b.Fatal(err)
-			}
-			used := (p.cpu() - before).Seconds() / float64(r.Runs)
-			for m, v := range []float64{used * 1e6, float64(r.Runs) / r.Took.Seconds(), r.First.Seconds(), r.Full99.Seconds(), used * 1e6 / w6Pieces} {
-				per[m][i] = v
-			}
-			b.Logf("%s: %.0f runs/s, %.1f µs of CPU each, first event %s, all %s, p99 %s", c.names[i], per[1][i], per[0][i], r.First, r.Full, r.Full99)
-		}
-		cpu, rate, first, full99, chunk = append(cpu, per[0]), append(rate, per[1]), append(first, per[2]), append(full99, per[3]), append(chunk, per[4])
-	}
-	column := func(pairs [][2]float64, i int) (list []float64) {
-		for _, p := range pairs {
-			list = append(list, p[i])
-		}
-		return list
-	}
-	for what, pairs := range map[string][][2]float64{"CPU": cpu, "runs": rate, "first": first, "p99": full99} {
-		unit := what + "/" + c.names[0]
-		var ratios []float64
-		for _, p := range pairs {
-			ratios = append(ratios, p[1]/p[0])
-		}
-		testenv.Report(b, unit, ratios)
-	}
-	b.ReportMetric(median(column(rate, 0)), c.names[0]+"-runs/s")
-	b.ReportMetric(median(column(rate, 1)), "runs/s")
-	b.ReportMetric(median(column(chunk, 0)), c.names[0]+"-µs/chunk")
-	b.ReportMetric(median(column(chunk, 1)), "µs/chunk")
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkW6d is W6 as users have it: on a durable store that syncs its commits, with thread ids,
-// each new or the same for a conversation of 50 turns. Only the server's CPU is counted, not that of
-// PostgreSQL. TestRequest_StatementsOfARun in store/postgres and store/sqlite lists the statements.
+// BenchmarkW6d is W6 as users have it: on a durable store that syncs its commits, with thread ids, each new or the same for a conversation of 50
+// turns. It compares the server with the [floor]. On PostgreSQL, all-CPU has the database's part, too.
+// TestRequest_StatementsOfARun in store/postgres and store/sqlite lists the statements.
 func BenchmarkW6d(b *testing.B) {
 	for _, store := range []string{"sqlite", "postgres"} {
 		b.Run(store, func(b *testing.B) {
-			c := newContest(b, nil, []string{"DATABASE=" + durable(b, store)})
+			c := contest{newContestant(b, "floor", durable(b, store)), newContestant(b, "server", durable(b, store))}
 			for _, threads := range []string{"new", "same"} {
 				for _, clients := range []int{1, 64} {
 					b.Run(fmt.Sprintf("threads=%s/clients=%d", threads, clients), func(b *testing.B) { c.run(b, clients, "THREADS="+threads) })
@@ -300,10 +238,10 @@ func BenchmarkW6b(b *testing.B) {
 	for _, store := range []string{"sqlite", "postgres"} {
 		b.Run(store, func(b *testing.B) {
 			var c contest
-			for i, policy := range []string{"off", "all"} {
-				c.names[i] = policy
-				c.processes[i] = spawn(b, "server", "DATABASE="+durable(b, store), "BODIES="+policy, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
-				c.addr[i] = c.processes[i].line()
+			for _, policy := range []string{"off", "all"} {
+				s := newContestant(b, "server", durable(b, store), "BODIES="+policy)
+				s.name = policy
+				c = append(c, s)
 			}
 			for _, clients := range []int{1, 64} {
 				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "THREADS=new") })
@@ -312,39 +250,24 @@ func BenchmarkW6b(b *testing.B) {
 	}
 }
 
-// durable creates a database that syncs its commits.
-func durable(b *testing.B, store string) string {
-	b.Helper()
-	if store == "sqlite" {
-		return filepath.Join(b.TempDir(), "awaken.db")
-	}
-	pg, err := testenv.StartPostgres("fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "max_wal_size=4GB")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := pg.Stop(); err != nil {
-			b.Error(err)
-		}
-	})
-	return pg.Database()
-}
-
-// BenchmarkW6p is W6 with pieces that are 5 ms apart, on new threads, in memory and on SQLite, and with a
-// flush window of 20 ms.
+// BenchmarkW6p is W6 with pieces that are 5 ms apart, on new threads, in memory and on SQLite, where the [floor] is compared, too, and with a flush
+// window of 20 ms.
 func BenchmarkW6p(b *testing.B) {
 	const pace = "PAUSE_MS=5"
 	for _, variant := range []string{"memory", "sqlite", "memory,window=20ms", "sqlite,window=20ms"} {
 		b.Run(variant, func(b *testing.B) {
-			server := []string{}
-			store, _, window := strings.Cut(variant, ",")
-			if store == "sqlite" {
-				server = append(server, "DATABASE="+durable(b, store))
-			}
+			kind, _, window := strings.Cut(variant, ",")
+			settings := []string{pace}
 			if window {
-				server = append(server, "COLLECT_MS=20")
+				settings = append(settings, "COLLECT_MS=20")
 			}
-			c := newContest(b, []string{pace}, server)
+			c := contest{newContestant(b, "relay", database{}, pace)}
+			var place database
+			if kind == "sqlite" {
+				c = append(c, newContestant(b, "floor", durable(b, kind), pace))
+				place = durable(b, kind)
+			}
+			c = append(c, newContestant(b, "server", place, settings...))
 			for _, clients := range []int{64, 256} {
 				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "THREADS=new") })
 			}

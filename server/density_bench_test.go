@@ -211,7 +211,7 @@ func BenchmarkW5s(b *testing.B) {
 					for i, role := range []string{"fanout", "server"} {
 						database := ""
 						if store == "sqlite" {
-							database = durable(b, store)
+							database = durable(b, store).at
 						}
 						l := startProcess(b, role, "GATE=1", "PIECES=64", "SIZE=10", "DATABASE="+database, fmt.Sprint("CONCURRENCY=", 2*more))
 						u := l.hold(first, 0, settings...)

@@ -51,6 +51,8 @@ func TestMain(m *testing.M) {
 		err = serveLoad()
 	case "relay":
 		err = serveRelay()
+	case "floor":
+		err = serveFloor()
 	case "watchers":
 		err = watchLoad()
 	case "fanout":
@@ -117,23 +119,11 @@ func (p *process) line() string {
 // cpu returns the CPU time that the process has used.
 func (p *process) cpu() time.Duration {
 	p.tb.Helper()
-	used, err := cpuOf(p.cmd.Process.Pid)
+	used, err := testenv.CPU(p.cmd.Process.Pid)
 	if err != nil {
 		p.tb.Skip("there is no /proc: ", err)
 	}
 	return used
-}
-
-// cpuOf returns the CPU time that a process has used.
-func cpuOf(pid int) (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 
 func setting(name string) int {

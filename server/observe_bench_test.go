@@ -79,7 +79,7 @@ func observedBlock(b *testing.B, store string, clients, total int, collector str
 		settings := append(w.settings[:len(w.settings):len(w.settings)], "OTEL_EXPORTER_OTLP_ENDPOINT="+collector, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
 		load := []string{fmt.Sprint("CLIENTS=", clients)}
 		if store != "memory" {
-			settings, load = append(settings, "DATABASE="+durable(b, store)), append(load, "THREADS=new")
+			settings, load = append(settings, "DATABASE="+durable(b, store).at), append(load, "THREADS=new")
 		}
 		server := spawn(b, "server", settings...)
 		defer server.end()

@@ -55,7 +55,7 @@ type attacker struct {
 
 // ahead returns by how much the process has used more than half of the time since it began.
 func (a *attacker) ahead() time.Duration {
-	used, err := cpuOf(os.Getpid())
+	used, err := testenv.CPU(os.Getpid())
 	if err != nil {
 		return 0
 	}
@@ -227,23 +227,11 @@ var attacks = map[string]func(a *attacker, begin func()){
 func attackMain() {
 	a := &attacker{addr: os.Getenv("ADDR"), runs: os.Getenv("RUNS"), reads: os.Getenv("READS"), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 10_000}}}
 	attacks[os.Getenv("ATTACK")](a, func() {
-		a.used, _ = cpuOf(os.Getpid())
+		a.used, _ = testenv.CPU(os.Getpid())
 		a.begin = time.Now()
 	})
 	fmt.Println("ready")
 	_, _ = io.Copy(io.Discard, os.Stdin)
-}
-
-// cpuOf returns the CPU time that a process has used.
-func cpuOf(pid int) (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 
 // memoryOf returns a field of the memory of a process, in bytes: VmRSS, or VmHWM for the most it was.
@@ -390,7 +378,7 @@ func (b *besieged) attacked(attack, thread string, streams int) (used func() tim
 		b.t.Fatalf("the attacker says %q, %v", s, err)
 	}
 	return func() time.Duration {
-		used, _ := cpuOf(bad.Process.Pid)
+		used, _ := testenv.CPU(bad.Process.Pid)
 		return used
 	}
 }
