@@ -52,8 +52,8 @@ type TerminationDetails struct {
 	// They are "" if a gate or a person refused, because what they refused is.
 	Point  GuardPoint `json:"point,omitempty"`
 	CallID string     `json:"call_id,omitempty"`
-	// Kind is the kind of the model's error that ended the run, with Type error or stopped. The text of the error is the end of Message or
-	// Detail, from the byte CauseAt on; see [Termination.Cause].
+	// Kind is the kind of the model's error that ended the run, with Type error or stopped; "" if the model gave none. The text of the error
+	// is the end of Message or Detail, from the byte CauseAt on; see [Termination.Cause].
 	Kind    llm.Kind `json:"kind,omitempty"`
 	CauseAt int      `json:"cause_at,omitempty"`
 }
@@ -64,7 +64,7 @@ func (t Termination) Cause() string {
 	if t.Type == Stopped {
 		text = t.Detail
 	}
-	if d := t.Details; d != nil && d.Kind != "" && 0 <= d.CauseAt && d.CauseAt <= len(text) {
+	if d := t.Details; d != nil && (d.Kind != "" || d.CauseAt > 0) && 0 <= d.CauseAt && d.CauseAt <= len(text) {
 		return text[d.CauseAt:]
 	}
 	return ""

@@ -191,8 +191,8 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		r.warn("content_filtered", "the answer of step %d was stopped by a content filter", r.step.index+1)
 	}
 	e := r.fail(fmt.Errorf("inference: %w", err))
-	if known && e.Type == awaken.Failed {
-		e.Termination = e.CausedBy(le.Kind, err.Error())
+	if _, ours := errors.AsType[storeError](err); e.Type == awaken.Failed && !ours {
+		e.Termination = e.CausedBy(llm.KindOf(err), err.Error())
 	}
 	return e
 }

@@ -25,8 +25,8 @@ func (inf *inference) keepNotes(notes json.RawMessage) {
 		return // the run is over
 	}
 	var b state.Batch
-	builtin.RemoteNotes.Update(&b, builtin.RemoteNote{Agent: inf.agent.Spec.ID, Notes: notes})
-	inf.set(&b) // every remote agent has the key
+	builtin.WriteRemoteNotes(&b, inf.agent.Spec.ID, notes)
+	inf.set(&b) // every remote agent has the keys
 }
 
 // saveNotes commits the notes of a remote agent, in the middle of the step.

@@ -25,6 +25,7 @@ type Edit struct {
 	Providers map[string]llm.Model
 	Tools     []awaken.Tool
 	Plugins   []awaken.Plugin
+	Backends  map[string]RemoteBackend
 	// ToolDescriptions replace the descriptions of tools, by id. "" restores the tool's own
 	// description.
 	ToolDescriptions map[string]string
@@ -49,8 +50,8 @@ type Gone struct {
 // keep their circuit breakers and the sessions of their pools. The cost depends on the size of
 // the edit, plus the copy of one map for each edited kind.
 //
-// An edit affects an agent if it edits the agent, or a model, pool, provider, plugin or other
-// agent that the agent uses. Derive resolves affected agents and reports their problems in an
+// An edit affects an agent if it edits the agent, or a model, pool, provider, plugin, backend or
+// other agent that the agent uses. Derive resolves affected agents and reports their problems in an
 // *awaken.ConfigError, except for agents that had problems before and are not edited
 // themselves. If only tools of an agent are edited, it is resolved when it next runs.
 func (reg *Registry) Derive(e Edit) (*Registry, error) { return reg.derive(&e, e.Lazy) }
@@ -88,6 +89,8 @@ func (reg *Registry) derive(e *Edit, lazy bool) (*Registry, error) {
 	d.editModels()
 	d.editPools()
 	d.editPlugins()
+	next.backends = edited(next.backends, len(e.Backends), nil)
+	maps.Copy(next.backends, e.Backends)
 	d.editTools()
 	d.editAgents()
 	d.resolveAgents(lazy)
@@ -353,7 +356,7 @@ func (d *derivation) touches(slot *agentSlot) urgency {
 	if u == nil { // never resolved: only its spec is known
 		u = &uses{models: []string{slot.spec.ModelID}, agents: slot.spec.Delegates, plugins: slot.spec.PluginIDs}
 	}
-	if d.models.any(u.models) || d.agents.any(u.agents) || d.plugins.any(u.plugins) || d.applies(slot.spec) {
+	if d.models.any(u.models) || d.agents.any(u.agents) || d.plugins.any(u.plugins) || d.applies(slot.spec) || d.edit.Backends[slot.spec.BackendKind()] != nil {
 		return now
 	}
 	r := slot.r.Load()

@@ -27,6 +27,9 @@ func (reg *Registry) ProviderIDs() []string { return slices.Sorted(maps.Keys(reg
 // Backends returns the sorted kinds of remote backends.
 func (reg *Registry) Backends() []string { return slices.Sorted(maps.Keys(reg.backends)) }
 
+// Backend returns the remote backend of a kind, or nil.
+func (reg *Registry) Backend(kind string) RemoteBackend { return reg.backends[kind] }
+
 // Tools returns the tools that do not come from plugins, ordered by id, with the descriptions
 // that models see.
 func (reg *Registry) Tools() []awaken.ToolSpec {

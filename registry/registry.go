@@ -89,10 +89,9 @@ func New(cfg Config) (*Registry, error) {
 	if cfg.Builtin == nil {
 		return nil, errors.New("registry: Config.Builtin is nil; set it to builtin.For")
 	}
-	empty := &Registry{tools: &toolSet{}, builtin: cfg.Builtin, pricing: cfg.Pricing, keys: slices.Clone(cfg.Keys),
-		backends: maps.Clone(cfg.Backends)}
+	empty := &Registry{tools: &toolSet{}, builtin: cfg.Builtin, pricing: cfg.Pricing, keys: slices.Clone(cfg.Keys)}
 	return empty.derive(&Edit{ID: cfg.ID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
-		Tools: cfg.Tools, Plugins: cfg.Plugins, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
+		Tools: cfg.Tools, Plugins: cfg.Plugins, Backends: cfg.Backends, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
 }
 
 // Empty returns a registry with that id and nothing else. It stands for a version that could

@@ -23,7 +23,8 @@ type RemoteBackend interface {
 // conversation, and its answer is the answer of the step. What it asks of people is a call of a
 // tool that it registers, which suspends the run. An agent has no other tools.
 type RemoteAgent interface {
-	// Plugin registers the agent's tools and hooks. It is loaded after the plugins of the spec.
+	// Plugin registers the agent's tools and hooks. It is loaded after the plugins of the spec. A hook writes nothing but the agent's
+	// notes, with builtin.WriteRemoteNotes, at the end of the run: a replay calls no hook of the agent, and writes the recorded notes.
 	awaken.Plugin
 	// Exchange sends a request and yields the reply, as [llm.Model.Stream] does. What it does
 	// elsewhere is an effect, so it saves in its notes what it is about to do, and an exchange that

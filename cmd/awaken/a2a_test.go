@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 )
 
-// An agent of one server runs on another: by a document of its server, and by an endpoint of its own.
+// An agent of one server runs on another: by a document of its server, and by an endpoint of its own. Its runs replay when both servers have stopped.
 func TestRemote_AgentsOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	type doc = map[string]any
@@ -44,4 +44,17 @@ func TestRemote_AgentsOfAnotherServer(t *testing.T) {
 	if status.Connected || status.LastError == nil || !strings.Contains(*status.LastError, "not public") {
 		t.Errorf("the status is %+v", status)
 	}
+	var runs struct {
+		Items []struct {
+			ID    string `json:"run_id"`
+			Agent string `json:"agent_id"`
+		} `json:"items"`
+	}
+	near.call("GET", "/v1/runs", nil, &runs)
+	far.stop()
+	near.stop()
+	if len(runs.Items) != 2 {
+		t.Fatalf("the server has runs %+v, want two", runs.Items)
+	}
+	near.replays(runs.Items[0].ID, runs.Items[1].ID)
 }

@@ -20,9 +20,9 @@ import (
 
 const replayHelp = `Replay recorded runs offline, and report the differences from their records.
 
-The run's version of the agent runs on a separate store. The recorded answers of models, tools
-and people are used: the replay asks no model, has no effects, and connects to no MCP server.
-It compares every event.
+The run's version of the agent runs on a separate store. The recorded answers of models, remote
+agents, tools and people are used: the replay asks no model, has no effects, and makes no
+connection. It compares every event.
 
 RUN is the ID of a run, or of a thread, whose latest run is replayed. Each run is replayed
 separately; a difference does not stop the remaining runs.

@@ -57,6 +57,16 @@ func TestReplay_WithoutMCPServers(t *testing.T) {
 	peer.Close()
 	before := sent
 
+	h.replays(ids...)
+	if sent != before {
+		t.Errorf("replays sent %d mails", sent-before)
+	}
+}
+
+// replays replays runs of the server, which must have stopped. Each equals its record.
+func (h *hosted) replays(runs ...string) {
+	t := h.t
+	t.Helper()
 	b, err := openBackend(t.Context(), h.settings, false, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -66,14 +76,11 @@ func TestReplay_WithoutMCPServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range ids {
+	for _, id := range runs {
 		var out strings.Builder
 		if err := replayRun(t.Context(), &console{out: &out, err: io.Discard}, h.settings, b, source, id, "", false); err != nil {
 			t.Errorf("replay of run %s: %v\n%s", id, err, out.String())
 		}
 		t.Log(out.String())
-	}
-	if sent != before {
-		t.Errorf("replays sent %d mails", sent-before)
 	}
 }

@@ -25,7 +25,7 @@ func For(spec *awaken.AgentSpec) ([]state.AnyKey, []awaken.ActionHandler) {
 		all = append(all, ContextWindow, Compactions)
 	}
 	if spec.BackendKind() != "" {
-		all = append(all, RemoteNotes)
+		all = append(all, RemoteNotes, RemoteWrites)
 	}
 	return all, handlers()
 }

@@ -231,10 +231,10 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 	for i := range max(len(p.rec.Messages), len(got.Messages)) {
 		var want, have string
 		if i < len(p.rec.Messages) {
-			want = said(p.rec.Messages[i].Message)
+			want = content(p.rec.Messages[i].Message)
 		}
 		if i < len(got.Messages) {
-			have = said(got.Messages[i].Message)
+			have = content(got.Messages[i].Message)
 		}
 		if s.renamed(have, want) != want {
 			s.depart(&Difference{RunID: p.rec.Run.RunID, Where: fmt.Sprintf("message %d", i), Want: want, Got: have})
@@ -257,8 +257,8 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 	return nil
 }
 
-// said returns the compared part of a message.
-func said(m *llm.Message) string {
+// content returns the compared part of a message.
+func content(m *llm.Message) string {
 	if m == nil {
 		return ""
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// ErrUnplayable is the error of a recording that cannot be played: it is not complete, or an agent is missing, lacks
-// something or runs on another server.
+// ErrUnplayable is the error of a recording that cannot be played: it is not complete, or an agent is missing or lacks
+// something.
 var ErrUnplayable = errors.New("the run cannot be replayed")
 
 // Runtime runs agents. An *engine.Runtime is one.
@@ -179,23 +179,13 @@ func (v *single) lose(a *activation) {
 	}
 }
 
-// registry returns reg with the recorded models instead of its own.
+// registry returns reg with the recorded models and remote agents instead of its own.
 func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
-	for _, p := range s.order {
-		for _, id := range []string{p.rec.Run.AgentID, p.rec.Run.FirstAgentID} {
-			if id == "" {
-				continue
-			}
-			if a, err := reg.Runnable(id); err == nil && a.Remote != nil {
-				return nil, fmt.Errorf("%w: agent %q runs on another server", ErrUnplayable, id)
-			}
-		}
-	}
 	models := map[string]llm.Model{}
 	for _, id := range reg.ProviderIDs() {
 		models[id] = s
 	}
-	edit := registry.Edit{ID: cmp.Or(s.order[0].rec.Run.ResolutionID, reg.ID()), Providers: models, Lazy: true}
+	edit := registry.Edit{ID: cmp.Or(s.order[0].rec.Run.ResolutionID, reg.ID()), Providers: models, Backends: s.remotes(reg), Lazy: true}
 	s.prompted(reg, &edit)
 	guarded(s, reg, &edit)
 	out, err := reg.Derive(edit)

@@ -164,7 +164,7 @@ func (a *agent) runEnd(ctx context.Context, h *awaken.HookCall) error {
 		return nil
 	}
 	n.State, n.Sending = canceled, "" // a message never continues it
-	builtin.RemoteNotes.Update(h, builtin.RemoteNote{Agent: a.id, Notes: n.encode()})
+	builtin.WriteRemoteNotes(h, a.id, n.encode())
 	return nil
 }
 

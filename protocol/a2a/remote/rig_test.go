@@ -165,11 +165,16 @@ func (s *side) boss(to string) {
 	s.llms["boss"] = llmtest.NewScript(llmtest.Use("agent_run_"+to, `{"prompt":"go"}`), llmtest.Say("all done"))
 }
 
+// config returns the configuration of a new process.
+func (s *side) config() engine.Config {
+	return engine.Config{Agents: s.agents, Models: s.models, Providers: s.llms, Store: s.db.Store(""),
+		Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}, Backends: map[string]registry.RemoteBackend{"a2a": remote.New(remote.Options{Allow: loopback})}}
+}
+
 // runtime returns the runtime of a new process.
 func (s *side) runtime() *engine.Runtime {
 	s.t.Helper()
-	rt, err := engine.New(engine.Config{Agents: s.agents, Models: s.models, Providers: s.llms, Store: s.db.Store(""),
-		Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}, Backends: map[string]registry.RemoteBackend{"a2a": remote.New(remote.Options{Allow: loopback})}})
+	rt, err := engine.New(s.config())
 	if err != nil {
 		s.t.Fatal(err)
 	}
