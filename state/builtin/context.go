@@ -18,8 +18,8 @@ type CompactionState struct {
 	// InFlight is the current attempt, in this process or another. There is at most one.
 	// It times out, so that an attempt lost in a crash does not block later ones.
 	InFlight *CompactionTask `json:"in_flight,omitempty"`
-	// Ended are the attempts that ended since a state_snapshot last showed the state, at most 16. A replay reads from them what became of
-	// each attempt, and where.
+	// Ended are the attempts that ended since a state_snapshot last showed the state: those of one step of one run. A replay reads from
+	// them what became of each attempt, and where, so none is left out.
 	Ended []CompactionEnd `json:"ended,omitempty"`
 
 	Failures  int    `json:"failures,omitempty"` // in a row
@@ -89,9 +89,6 @@ const (
 	AtUnread   CompactionPoint = "unread" // in the inbox, for which the store refused to end or park the run
 )
 
-// maxEnded is the number of ended attempts that the state keeps.
-const maxEnded = 16
-
 // End records the end of the attempt in flight, or of one that was lost. It forgets the ends that a state_snapshot has shown: ends of other
 // runs and of earlier steps.
 func (s *CompactionState) End(e CompactionEnd) {
@@ -101,7 +98,7 @@ func (s *CompactionState) End(e CompactionEnd) {
 			kept = append(kept, o)
 		}
 	}
-	s.Ended = append(kept[max(0, len(kept)-maxEnded+1):], e)
+	s.Ended = append(kept, e)
 }
 
 // CompactionLease is the time after which an attempt without a result counts as lost.
