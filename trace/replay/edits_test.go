@@ -102,7 +102,7 @@ func TestPlay_ComparesErrors(t *testing.T) {
 func returning() *shop {
 	sh := newShop(func(s *awaken.AgentSpec) { s.SystemPrompt = "You sell books." })
 	sh.config.Providers["p"] = llmtest.NewScript(llmtest.Say("Hi."),
-		llmtest.Turn{Text: llmtest.Text{"I ", "pay."}, ToolCalls: []llmtest.Call{{Name: "pay", Arguments: json.RawMessage(`{"usd":5}`)}}, Usage: &llm.Usage{PromptTokens: 7}},
+		llmtest.Turn{Text: llmtest.Text{"I ", "pay."}, ToolCalls: []llmtest.Call{{Name: "pay", Arguments: json.RawMessage(`{"usd":5,"at":5}`)}}, Usage: &llm.Usage{PromptTokens: 7}},
 		llmtest.Say("Paid."))
 	return sh
 }
@@ -144,6 +144,11 @@ func TestPlay_FindsEveryEdit(t *testing.T) {
 		"the answer":               {record: edited{old: "pay.", new: "buy.", entries: true}, where: "the messages of the request"},
 		"the answer in the log":    {record: edited{old: "Paid.", new: "Done.", messages: true}, where: "message"},
 		"the arguments":            {record: edited{old: `\"usd\":5`, new: `\"usd\":6`, entries: true}, where: "event"},
+		"at in the arguments":      {record: edited{old: `"at":5`, new: `"at":6`, entries: true}, where: "event"},
+		"at in the ledger":         {record: edited{old: `"at":5`, new: `"at":6`, calls: true}, where: "call"},
+		"at in the log":            {record: edited{old: `"at":5`, new: `"at":6`, messages: true}, where: "message"},
+		"at in a result":           {record: edited{old: `"at":9`, new: `"at":8`, entries: true, calls: true}, where: "the messages of the request"},
+		"at in a stored result":    {record: edited{old: `"at":9`, new: `"at":8`, calls: true}, where: "call"},
 		"a call's result":          {record: edited{old: "receipt 7", new: "receipt 8", entries: true, calls: true}, where: "the messages of the request"},
 		"a result in the log":      {record: edited{old: "receipt 7", new: "receipt 8", messages: true}, where: "message"},
 		"a result in the ledger":   {record: edited{old: "receipt 7", new: "receipt 8", calls: true}, where: "call"},

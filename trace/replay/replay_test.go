@@ -38,9 +38,13 @@ func newShop(change func(s *awaken.AgentSpec)) *shop {
 			llmtest.Say("Paid."))},
 		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "pay", Description: "pays"}, func(_ context.Context, call *awaken.ToolCall, in struct {
 			USD int `json:"usd"`
+			At  int `json:"at,omitempty"` // has the name of a time, and is none
 		}) (*awaken.ToolResult, error) {
 			sh.paid.Add(1)
 			call.Output("paying")
+			if in.At > 0 {
+				return &awaken.ToolResult{Status: awaken.ToolSuccess, Message: "receipt 7", Data: json.RawMessage(`{"receipt":7,"at":9}`)}, nil
+			}
 			return awaken.TextResult("receipt 7"), nil
 		})}}
 	return sh
