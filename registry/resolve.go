@@ -108,6 +108,9 @@ type behaviour struct {
 type toolbox struct {
 	Tools   map[string]*Tool // that the catalogue allows, by id
 	Offered []llm.Tool       // those that are not hidden, sorted by id
+	// Lists has the digests of the tools of MCP servers, by server, for servers with a tool of the agent; see [ListDigest]. It is nil if
+	// there is no such server and all servers are connected.
+	Lists   map[string]string
 	hidden  []hider
 	reviews []review
 
@@ -421,6 +424,7 @@ func (r *Agent) collectTools(reg *Registry) {
 		}
 	}
 	r.Offered = slices.Clip(r.Offered)
+	r.Lists = global.listsOf(r.Tools, len(reg.away) > 0)
 	if len(r.Spec.Delegates) > 0 && !known.delegates() {
 		r.warn("delegates_unused", "delegates is set, but no tool uses delegates; load a plugin that provides one")
 	}

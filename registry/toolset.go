@@ -2,6 +2,8 @@ package registry
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +26,7 @@ type toolSet struct {
 	offered   []llm.Tool // in the same order
 	delegates bool       // one of them is a Delegator
 	named     func() *toolname.Names
+	lists     func() map[string]string // digests of the lists of MCP servers, by server
 }
 
 func newToolSet(byID map[string]*Tool) *toolSet {
@@ -36,7 +39,65 @@ func newToolSet(byID map[string]*Tool) *toolSet {
 		}
 	}
 	s.named = sync.OnceValue(func() *toolname.Names { return toolname.New(namesOf(s.byID)) })
+	s.lists = sync.OnceValue(s.digestLists)
 	return s
+}
+
+// digestLists returns the digests of the lists of MCP servers, or nil if there are none.
+func (s *toolSet) digestLists() map[string]string {
+	var servers map[string][]awaken.ToolSpec
+	for _, id := range s.ids {
+		if spec := s.byID[id].Tool.Spec(); spec.Server != "" {
+			if servers == nil {
+				servers = map[string][]awaken.ToolSpec{}
+			}
+			servers[spec.Server] = append(servers[spec.Server], spec)
+		}
+	}
+	var out map[string]string
+	for server, specs := range servers {
+		if out == nil {
+			out = make(map[string]string, len(servers))
+		}
+		out[server] = ListDigest(specs)
+	}
+	return out
+}
+
+// listsOf returns the digests of the lists that have one of the tools. If there is none, it returns nil, or an empty map if a server is
+// away.
+func (s *toolSet) listsOf(tools map[string]*Tool, away bool) map[string]string {
+	var out map[string]string
+	if away {
+		out = map[string]string{}
+	}
+	if s.lists == nil || len(s.lists()) == 0 {
+		return out
+	}
+	for id, e := range tools {
+		if server := e.Spec.Server; server != "" && s.byID[id] == e {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[server] = s.lists()[server]
+		}
+	}
+	return out
+}
+
+// ListDigest returns a digest of the tools of an MCP server. Their order does not count.
+func ListDigest(specs []awaken.ToolSpec) string {
+	specs = slices.SortedFunc(slices.Values(specs), func(a, b awaken.ToolSpec) int { return cmp.Compare(a.ID, b.ID) })
+	h := sha256.New()
+	for i := range specs {
+		s := &specs[i]
+		data, err := json.Marshal(s)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		fmt.Fprintf(h, "%s %q %q %d %d\n", data, s.OwnName, s.Aliases, s.Timeout, s.MaxResultBytes)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // names returns the names of the tools.

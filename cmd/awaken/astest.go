@@ -33,11 +33,12 @@ func (f *testForm) Set(text string) error {
 
 // exportTest writes a test of a run: a file, or with Go in a folder.
 func exportTest(ctx context.Context, con *console, s *settings.Settings, b *backend, rec *trace.Recording, form testForm, agents, out string) error {
-	reg, done, err := replayRegistry(ctx, con, s, b, agents, rec.Run)
+	past := &pastVersions{settings: s, backend: b, run: rec.Run}
+	defer past.close()
+	reg, _, err := past.registry(ctx, con, agents)
 	if err != nil {
 		return err
 	}
-	defer done()
 	spec := reg.Agent(rec.Run.AgentID)
 	if spec == nil {
 		return configError("agent %q of the run does not exist any more; -f names a file that has it", rec.Run.AgentID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
@@ -81,12 +82,13 @@ func replayRun(ctx context.Context, con *console, s *settings.Settings, b *backe
 	if err != nil {
 		return err
 	}
-	reg, done, err := replayRegistry(ctx, con, s, b, file, rec.Run)
+	past := &pastVersions{settings: s, backend: b, run: rec.Run}
+	defer past.close()
+	reg, retool, err := past.registry(ctx, con, file)
 	if err != nil {
 		return err
 	}
-	defer done()
-	res, err := (&replay.Player{Registry: reg, Store: memory.New(), Profile: memory.NewProfile(), Open: openReplay}).Play(ctx, rec)
+	res, err := (&replay.Player{Registry: reg, Retool: retool, Store: memory.New(), Profile: memory.NewProfile(), Open: openReplay}).Play(ctx, rec)
 	if err != nil {
 		return failed(err)
 	}
@@ -128,36 +130,57 @@ func openReplay(s replay.Setup) (replay.Runtime, error) {
 	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Tap: s.Tap})
 }
 
-// replayRegistry returns the registry of a run: its version of the documents, or a file's.
-func replayRegistry(ctx context.Context, con *console, s *settings.Settings, b *backend, file string, run *awaken.Run) (reg *registry.Registry, done func(), err error) {
+// pastVersions opens the version of a run, with recorded lists of the tools of MCP servers.
+type pastVersions struct {
+	settings *settings.Settings
+	backend  *backend
+	run      *awaken.Run
+	open     []*config.Manager
+}
+
+// pinned returns the version with the lists that have the digests, by server, or with those that were current when the run started.
+func (v *pastVersions) pinned(ctx context.Context, digests map[string]string) (*registry.Registry, error) {
 	quiet := slog.New(slog.DiscardHandler)
-	if file == "" {
-		shop, err := openSkills(s, quiet)
-		if err != nil {
-			return nil, nil, err
-		}
-		m, err := openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true, servers: &recordedServers{&toolLists{b.profile(systemTenant)}, run.StartedAt}}, quiet)
-		if err != nil {
-			return nil, nil, err
-		}
-		reg, err := m.Pinned(ctx, run.ResolutionID)
-		if err == nil && reg.Agent(run.AgentID) != nil {
-			return reg, func() { _ = m.Close() }, nil
-		}
+	shop, err := openSkills(v.settings, quiet)
+	if err != nil {
+		return nil, err
+	}
+	servers := &recordedServers{&toolLists{v.backend.profile(systemTenant)}, v.run.StartedAt, digests}
+	m, err := openManager(ctx, v.settings, v.backend, newCode(v.settings), shop, outbound{keyless: true, servers: servers}, quiet)
+	if err != nil {
+		return nil, err
+	}
+	v.open = append(v.open, m)
+	return m.Pinned(ctx, v.run.ResolutionID)
+}
+
+// close closes what was opened.
+func (v *pastVersions) close() {
+	for _, m := range v.open {
 		_ = m.Close()
+	}
+}
+
+// registry returns the registry of the run, its version of the documents or a file's, and how to get it with other tools of MCP servers.
+func (v *pastVersions) registry(ctx context.Context, con *console, file string) (*registry.Registry, replay.Retool, error) {
+	if file == "" {
+		reg, err := v.pinned(ctx, nil)
+		if err == nil && reg.Agent(v.run.AgentID) != nil {
+			return reg, v.pinned, nil
+		}
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 			return nil, nil, err
 		}
 	}
-	cfg, err := configure(con, &runFlags{file: file, quiet: true, thread: run.ThreadID}, outbound{keyless: true})
+	cfg, err := configure(con, &runFlags{file: file, quiet: true, thread: v.run.ThreadID}, outbound{keyless: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	reg, err = registry.New(cfg.Registry())
+	reg, err := registry.New(cfg.Registry())
 	if err != nil {
 		return nil, nil, configError("%w", err)
 	}
-	return reg, func() {}, nil
+	return reg, nil, nil
 }
 
 // replayed is the result of a replay in JSON.

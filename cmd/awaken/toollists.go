@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state/profile"
 )
 
@@ -27,6 +29,17 @@ const (
 type toolList struct {
 	Since int64          `json:"since"` // Unix ms
 	Tools []recordedTool `json:"tools"`
+}
+
+// specs returns the specifications of the tools.
+func (l *toolList) specs() []awaken.ToolSpec {
+	out := make([]awaken.ToolSpec, len(l.Tools))
+	for i, t := range l.Tools {
+		s := t.Spec
+		s.Server, s.OwnName, s.Aliases, s.Timeout, s.MaxResultBytes = t.Server, t.OwnName, t.Aliases, t.Timeout, t.MaxResultBytes
+		out[i] = s
+	}
+	return out
 }
 
 // recordedTool is the specification of a tool, with the fields that are not part of its JSON.
@@ -84,10 +97,20 @@ func (l *toolLists) record(ctx context.Context, server string, tools []awaken.To
 	}
 }
 
-// recordedServers is a connector to what is recorded of MCP servers at a time. It makes no connections.
+// recordedServers is a connector to recorded lists of MCP servers: those with the digests that a run has recorded or, if it has recorded
+// none, those that were current at a time. It makes no connections.
 type recordedServers struct {
-	lists *toolLists
-	at    int64 // Unix ms
+	lists   *toolLists
+	at      int64             // Unix ms
+	digests map[string]string // by server; nil if only the time is known
+}
+
+// has reports whether a list is the one of a server.
+func (r *recordedServers) has(server string, l *toolList) bool {
+	if r.digests == nil {
+		return l.Since <= r.at
+	}
+	return r.digests[server] == registry.ListDigest(l.specs())
 }
 
 // Connect implements [config.MCPConnector].
@@ -96,29 +119,38 @@ func (r *recordedServers) Connect(ctx context.Context, spec *config.MCPServerSpe
 	if err != nil {
 		return nil, err
 	}
-	c := &recordedConnection{}
+	c := &recordedConnection{connected: r.digests == nil}
+	if r.digests != nil && r.digests[spec.ID] == "" {
+		return c, nil
+	}
 	for _, l := range slices.Backward(lists) {
-		if l.Since > r.at {
+		if !r.has(spec.ID, &l) {
 			continue
 		}
-		for _, t := range l.Tools {
-			t.Spec.Server, t.Spec.OwnName, t.Spec.Aliases, t.Spec.Timeout, t.Spec.MaxResultBytes = t.Server, t.OwnName, t.Aliases, t.Timeout, t.MaxResultBytes
-			c.tools = append(c.tools, absentTool{t.Spec})
+		for _, s := range l.specs() {
+			c.tools = append(c.tools, absentTool{s})
 		}
-		break
+		c.connected = true
+		return c, nil
+	}
+	if r.digests != nil {
+		return nil, fmt.Errorf("the list %s of its tools is not recorded; the latest %d lists are", r.digests[spec.ID], maxLists)
 	}
 	return c, nil
 }
 
 // recordedConnection is a [config.MCPConnection] to a server that is not there.
-type recordedConnection struct{ tools []awaken.Tool }
+type recordedConnection struct {
+	tools     []awaken.Tool
+	connected bool // it was
+}
 
 var errRecorded = errors.New("the server is recorded, and not connected")
 
 func (c *recordedConnection) Start()               { /* there is nothing to open */ }
 func (c *recordedConnection) Tools() []awaken.Tool { return c.tools }
 func (c *recordedConnection) Status() config.MCPStatus {
-	return config.MCPStatus{LastError: errRecorded.Error()}
+	return config.MCPStatus{Connected: c.connected, LastError: errRecorded.Error()}
 }
 func (c *recordedConnection) Restart(context.Context) error { return errRecorded }
 func (c *recordedConnection) Close() error                  { return nil }

@@ -15,7 +15,8 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// Runs with the tools of MCP servers replay when the servers are away, with the tools that the servers had then.
+// Runs with the tools of MCP servers replay when the servers are away, with the tools that the servers had then, and without tools if the
+// process of the run was not connected.
 func TestReplay_WithoutMCPServers(t *testing.T) {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "mail", Version: "1"}, nil)
 	sent := 0
@@ -35,27 +36,30 @@ func TestReplay_WithoutMCPServers(t *testing.T) {
 	})
 	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "mail", "transport": "http", "url": peer.URL, "config": map[string]any{"trust_changes": true}}, nil)
 	h.says(`RUN_TOOL mcp__mail__send {"to":"Ada"}`, "sent to Ada")
-	run := func(to string) string {
+	run := func(order, want string) string {
 		var out struct {
 			RunID    string `json:"run_id"`
 			Response string
 		}
 		h.call("POST", "/v1/runs", map[string]any{"agent_id": "default", "stream": false,
-			"messages": []any{map[string]string{"role": "user", "content": `RUN_TOOL mcp__mail__send {"to":"` + to + `"}`}}}, &out)
-		if !strings.Contains(out.Response, "sent to "+to) {
+			"messages": []any{map[string]string{"role": "user", "content": order}}}, &out)
+		if !strings.Contains(out.Response, want) {
 			t.Fatalf("the agent says %q", out.Response)
 		}
 		return out.RunID
 	}
-	ids := []string{run("Bob")}
+	ids := []string{run(`RUN_TOOL mcp__mail__send {"to":"Bob"}`, "sent to Bob")}
 	offer("send", "Sends mail quickly.")
 	offer("list", "Lists mail.")
 	h.status("mail", func(st *config.MCPStatus) bool { return len(st.Tools) == 2 })
-	ids = append(ids, run("Eve"))
+	ids = append(ids, run(`RUN_TOOL mcp__mail__send {"to":"Eve"}`, "sent to Eve"))
 	h.stop()
 	peer.CloseClientConnections()
 	peer.Close()
 	before := sent
+	h.start(newCode(h.settings))
+	ids = append(ids, run("hello", ""))
+	h.stop()
 
 	h.replays(ids...)
 	if sent != before {

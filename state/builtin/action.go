@@ -112,7 +112,7 @@ var Grants = state.NewKey("__runtime.tool_grants", func(m map[string][]string, g
 
 func keys() []state.AnyKey {
 	return []state.AnyKey{Grants, RunLifecycle, ToolCallStates, ActiveAgent, PendingWork, FailedActions, PendingActions,
-		ContextMessages, contextThrottle, ToolFilter, StepOverride, StopStats, Outbox, FailedDeliveries, ClientState, ClientProps}
+		ContextMessages, contextThrottle, ToolFilter, StepOverride, StopStats, Outbox, FailedDeliveries, ClientState, ClientProps, ToolLists}
 }
 
 func handlers() []awaken.ActionHandler {

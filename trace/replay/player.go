@@ -66,6 +66,8 @@ type Store interface {
 type Player struct {
 	// Registry is the version of the runs. Its models are not asked.
 	Registry *registry.Registry
+	// Retool, if set, returns Registry with other tools of MCP servers. Runs whose record says which tools they had get those, step by step.
+	Retool Retool
 	// Store is empty, and keeps what happens in the replay.
 	Store Store
 	// Profile is the profile of the replay; nil means none.
@@ -121,7 +123,8 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 		}
 	}
 	s.findAttempts()
-	reg, err := s.registry(p.Registry)
+	s.ctx = ctx
+	reg, err := s.opening()
 	if err != nil {
 		return nil, err
 	}
@@ -146,15 +149,40 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 	return s.conclude(ctx, store)
 }
 
+// opening returns the registry with which the replay begins.
+func (s *stage) opening() (*registry.Registry, error) {
+	if s.player.Retool != nil {
+		if lists := s.order[0].listsAt(0); lists != nil {
+			return s.withLists(lists)
+		}
+	}
+	return s.registry(s.player.Registry)
+}
+
 // single is a registry with one version.
 type single struct {
-	reg  *registry.Registry
 	mu   sync.Mutex
+	reg  *registry.Registry
 	lost error // why it is not available now, or nil
 }
 
-func (v *single) Registry() *registry.Registry             { return v.reg }
-func (v *single) Choose(*awaken.Thread) *registry.Registry { return v.reg }
+// Registry implements [registry.Versions].
+func (v *single) Registry() *registry.Registry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.reg
+}
+
+// Choose implements [registry.Versions].
+func (v *single) Choose(*awaken.Thread) *registry.Registry { return v.Registry() }
+
+// supersede gives the runs other tools from their next step on.
+func (v *single) supersede(next *registry.Registry) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reg.Supersede(next)
+	v.reg = next
+}
 
 func (v *single) Pinned(context.Context, string) (*registry.Registry, error) {
 	v.mu.Lock()
@@ -211,7 +239,7 @@ func (s *stage) ready(reg *registry.Registry) error {
 // play plays the activations of a run that were begun from outside.
 func (s *stage) play(ctx context.Context, store Store, p *part) error {
 	run := p.rec.Run
-	if err := seed(ctx, s.version.reg, store, p); err != nil {
+	if err := seed(ctx, s.version.Registry(), store, p); err != nil {
 		return err
 	}
 	for i := range p.acts {

@@ -14,6 +14,7 @@ type stage struct {
 	player  *Player
 	rt      Runtime
 	version *single
+	lists   map[string]string // of the tools of MCP servers, in the version; nil if they are those of Player.Registry
 	ctx     context.Context
 	parts   map[string]*part // by run id
 	order   []*part
@@ -122,6 +123,9 @@ func (s *stage) Emit(_ context.Context, e awaken.Entry) error {
 		if err := s.rt.Decide(s.ctx, p.rec.Run.RunID, list...); err != nil {
 			s.part(p, "a decision", "", err.Error())
 		}
+	}
+	if err := s.retool(p, e.Event, i); err != nil {
+		s.part(p, "the tools of a step", "", err.Error())
 	}
 	s.cancelIfDue()
 	return nil
