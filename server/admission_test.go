@@ -233,8 +233,9 @@ func TestAdmission_OfAChangeLeavesTheRestOfAThread(t *testing.T) {
 // A page of messages has a bound in bytes too, and a larger message is a page of its own.
 func TestMessages_APageIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	g := newRig(t)
-	sizes := []int{1 << 20, 2 << 20, 5 << 20, 100, 100}
+	const bound = 64 << 10
+	g := newRig(t, func(c *servertest.Config) { c.Runs.PageBytes = bound })
+	sizes := []int{bound / 4, bound / 2, bound / 4 * 5, 100, 100}
 	var msgs []string
 	for i, n := range sizes {
 		msgs = append(msgs, fmt.Sprintf(`{"id":"m%d","role":"user","content":"%s"}`, i, strings.Repeat("x", n)))

@@ -3,10 +3,13 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -267,7 +270,8 @@ func TestAttack_Admin(t *testing.T) {
 		}
 		g.eventually("rest", func() bool { return g.rests("") && g.rests("awaken.admin") })
 		before := state()
-		for who, as := range creds {
+		for k, who := range slices.Sorted(maps.Keys(creds)) {
+			as := creds[who]
 			if who == "tenant" && op["x-scope"] != "server" {
 				continue // it may, on its own
 			}
@@ -275,7 +279,10 @@ func TestAttack_Admin(t *testing.T) {
 			if who == "missing" || who == "wrong" || who == "basic" {
 				want = 401
 			}
-			for _, body := range []string{q.body, "{", ""} { // what is wrong with a request is not for them
+			for i, body := range []string{q.body, "{", ""} { // what is wrong with a request is not for them
+				if !testenv.Long() && i != (k+routes)%3 {
+					continue // each route gets each body, each from another caller
+				}
 				cases++
 				if status, text := g.ask(method, q.path, body, as...); status != want {
 					t.Errorf("%s by %s: %d %s, want %d", name, who, status, text, want)

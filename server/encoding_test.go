@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,8 +139,11 @@ func TestEncodings_SharedFramesAreThoseOfAStreamAlone(t *testing.T) {
 		if len(log) == 0 {
 			continue
 		}
-		for format := range formats {
+		for f, format := range slices.Sorted(maps.Keys(formats)) {
 			for _, most := range []int{2, maxEncoded} {
+				if n := i + f; !testenv.Long() && (n%3 != 0 || most == 2 != (n%2 == 0)) {
+					continue
+				}
 				rng := rand.New(rand.NewPCG(uint64(i), uint64(most)))
 				s := &Streams{encodings: newEncodings(most)}
 				var all, open []*reader

@@ -51,9 +51,10 @@ func TestLimits_ThoseThatWaitKeepNoTurn(t *testing.T) {
 	defer close(over)
 	route := protocol.Route{Method: "POST", Needs: permit.StartRuns, Scope: protocol.ByCaller, Body: struct{}{}, Replies: map[int]any{200: ""}, Stream: true}
 	answers, waits := route, route
+	answer := strings.Repeat("x", 6<<20) // more than a connection buffers
 	answers.Path, answers.Handle = "/v1/test/answer", func(c protocol.Call) error {
 		entered <- struct{}{}
-		return c.Reply(200, strings.Repeat("x", 6<<20))
+		return c.Reply(200, answer)
 	}
 	waits.Path, waits.Handle = "/v1/test/wait", func(c protocol.Call) error {
 		c.Release()

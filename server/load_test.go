@@ -486,7 +486,7 @@ func metricOf(page, name string) float64 {
 
 // TestLoad_Watchers: every watcher of a run sees all of it.
 func TestLoad_Watchers(t *testing.T) {
-	watchers, processes, pieces := 400, 2, 200
+	watchers, processes, pieces := 100, 2, 100
 	if testenv.Long() {
 		watchers, processes = 10_000, 4
 	}
@@ -522,7 +522,7 @@ func TestLoad_Watchers(t *testing.T) {
 // other client and can resume exactly where it was.
 func TestLoad_StalledWatchers(t *testing.T) {
 	const size = 1500
-	stalled, healthy, pieces := 200, 20, 400
+	stalled, healthy, pieces := 50, 10, 400
 	if testenv.Long() {
 		stalled = 1000
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -276,6 +277,9 @@ func TestUsers_EveryRouteForEveryCaller(t *testing.T) {
 			t.Parallel()
 			g := newRig(t, allRoutes(t), func(c *servertest.Config) { c.Users.Header = "X-User" })
 			callers := callersOf(tenant)
+			if tenant == "" && !testenv.Long() { // without tenants, only the global admin is another caller than in one
+				callers = slices.DeleteFunc(callers, func(c caller) bool { return c.name != "other user" && c.name != "owner" && c.name != "global admin" })
+			}
 			for _, c := range callers {
 				if err := g.keys.Fix(c.secret(), c.key); err != nil {
 					t.Fatal(err)

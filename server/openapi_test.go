@@ -76,11 +76,13 @@ func readDocument(t *testing.T, g *rig) *openAPI {
 	return d
 }
 
-// operations calls fn with every operation of the document.
+// operations calls fn with every operation of the document, in order.
 func (d *openAPI) operations(fn func(method, path string, op map[string]any)) {
-	for path, methods := range d.doc["paths"].(map[string]any) {
-		for method, op := range methods.(map[string]any) {
-			fn(strings.ToUpper(method), path, op.(map[string]any))
+	paths := d.doc["paths"].(map[string]any)
+	for _, path := range slices.Sorted(maps.Keys(paths)) { // so that a failure can be repeated
+		methods := paths[path].(map[string]any)
+		for _, method := range slices.Sorted(maps.Keys(methods)) {
+			fn(strings.ToUpper(method), path, methods[method].(map[string]any))
 		}
 	}
 }

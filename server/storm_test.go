@@ -179,6 +179,9 @@ func TestDecision_OneOfManyAtOnceCounts(t *testing.T) {
 			return []mailbox.Queue{inPostgres(url), inPostgres(url)}
 		},
 	} {
+		if name == "postgres" && !testenv.Long() {
+			continue // two servers on one do the same
+		}
 		for _, idle := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, idle %t", name, idle), func(t *testing.T) {
 				e := &effects{did: map[string][]string{}}

@@ -22,7 +22,7 @@ func (spaces) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte{'
 
 // A stream that waits for its run does not keep the body of its request in memory.
 func TestStream_ReleasesItsRequestBody(t *testing.T) {
-	const streams, size = 3, 4 << 20
+	const streams, size = 3, 1 << 20
 	g := newRig(t)
 	heap := func() uint64 {
 		var m goruntime.MemStats

@@ -199,11 +199,11 @@ func TestTraces_HaveTheRequestsThatWereKept(t *testing.T) {
 // A page of a trace ends when it is large, and the next one begins there.
 func TestTraces_PagesAreBounded(t *testing.T) {
 	t.Parallel()
-	g := newRig(t)
+	g := newRig(t, func(c *servertest.Config) { c.Runs.PageBytes = 64 << 10 })
 	thread, run, _ := g.waits(admin...)
 	w := body.NewWriter(body.Config{Policy: body.All, MaxBytes: 8 << 20, Store: func(tenant string) body.Store { return body.Of(g.db.Handle(tenant)) }})
 	for range 3 {
-		w.Inferred(0, &llm.Exchange{Request: &llm.Request{Model: "m", Messages: llm.NewMessages(llm.UserText(strings.Repeat("large ", 1<<19))), Routing: llm.Routing{ThreadID: thread, RunID: run}},
+		w.Inferred(0, &llm.Exchange{Request: &llm.Request{Model: "m", Messages: llm.NewMessages(llm.UserText(strings.Repeat("large ", 8<<10))), Routing: llm.Routing{ThreadID: thread, RunID: run}},
 			Reply: func() *llm.Message { return llm.UserText("hi") }, Ended: time.UnixMilli(7)})
 	}
 	w.Flush(t.Context())

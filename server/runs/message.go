@@ -14,7 +14,9 @@ import (
 )
 
 // messages has the handlers of a thread's messages.
-type messages struct{}
+type messages struct {
+	pageBytes int // what the messages of a page may have together
+}
 
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
@@ -94,7 +96,7 @@ func (h *messages) list(req *server.Request) error {
 			out.Messages = append(out.Messages, m)
 		}
 	}
-	if out.Messages, err = firstBytes(out.Messages, pageBytes); err != nil {
+	if out.Messages, err = firstBytes(out.Messages, h.pageBytes); err != nil {
 		return err
 	}
 	if n := len(out.Messages); n > 0 && offset+n < out.Total {
@@ -126,9 +128,6 @@ func inOrder(msgs []*llm.Message, backwards bool) iter.Seq2[int, *llm.Message] {
 	}
 	return slices.All(msgs)
 }
-
-// pageBytes is what the messages of a page may have together. A larger message is a page of its own.
-const pageBytes = 4 << 20
 
 // firstBytes returns the first messages that have together at most n bytes as JSON, and at least one.
 func firstBytes(list []*llm.Message, n int) ([]*llm.Message, error) {

@@ -12,7 +12,9 @@ import (
 )
 
 // timelines has the handler that tells what happened to a run.
-type timelines struct{}
+type timelines struct {
+	pageBytes int // what the messages of a shown request may have together
+}
 
 func (h *timelines) routes() []protocol.Route {
 	return []protocol.Route{
@@ -60,7 +62,7 @@ func (h *timelines) shown(req *server.Request) error {
 		if text, err = got.Messages[first-1].AppendJSON(text[:0]); err != nil {
 			return err
 		}
-		if size += len(text); size > pageBytes && first < len(got.Messages) {
+		if size += len(text); size > h.pageBytes && first < len(got.Messages) {
 			break
 		}
 	}

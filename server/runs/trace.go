@@ -25,6 +25,8 @@ import (
 type traces struct {
 	control *config.Manager // nil if there is none
 	live    live.Store      // what is said about runs; nil if none is judged
+
+	pageBytes int // what a page has before it ends, even if the client asks for more lines
 }
 
 func (h *traces) routes() []protocol.Route {
@@ -268,7 +270,7 @@ func (h *traces) get(req *server.Request) error {
 		return err
 	}
 	lines := rec.Lines(true)
-	return writeLines(req, len(lines), func(i int) ([]byte, error) {
+	return h.writeLines(req, len(lines), func(i int) ([]byte, error) {
 		in := lines[i].Inference
 		if in == nil {
 			return json.Marshal(lines[i])
@@ -297,18 +299,15 @@ func (h *traces) ofCell(req *server.Request, missing error) error {
 	if err != nil {
 		return err
 	}
-	return writeLines(req, len(t.Lines), func(i int) ([]byte, error) { return t.Lines[i], nil })
+	return h.writeLines(req, len(t.Lines), func(i int) ([]byte, error) { return t.Lines[i], nil })
 }
 
-// tracePage is how many bytes a page of a trace has before it ends, even if the client asks for more lines.
-const tracePage = 8 << 20
-
 // writeLines replies with the page of a trace that a request asks for. Line returns one of total lines.
-func writeLines(req *server.Request, total int, line func(i int) ([]byte, error)) error {
+func (h *traces) writeLines(req *server.Request, total int, line func(i int) ([]byte, error)) error {
 	offset, limit := req.Number("offset", 0, 0, 1<<31-1), req.Number("limit", 1000, 1, 1000)
 	var page bytes.Buffer
 	next, end := min(offset, total), min(total, offset+limit)
-	for ; next < end && page.Len() < tracePage; next++ {
+	for ; next < end && page.Len() < h.pageBytes; next++ {
 		data, err := line(next)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@
 package runs
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/awaken-go/awaken/eval/live"
@@ -19,21 +20,28 @@ type Config struct {
 	Live live.Store
 	// Changes is the log of what changes in tenants. If nil, the route of the feed is not registered.
 	Changes changelog.Store
+	// PageBytes bounds a page of messages. A larger message is a page of its own. A page of a trace ends when it has twice as many bytes.
+	// Default: 4 MiB.
+	PageBytes int
 }
 
 // Wing is the threads and runs of a server.
 type Wing struct{ cfg Config }
 
 // New returns a wing.
-func New(cfg Config) *Wing { return &Wing{cfg} }
+func New(cfg Config) *Wing {
+	cfg.PageBytes = cmp.Or(cfg.PageBytes, 4<<20)
+	return &Wing{cfg}
+}
 
 // Mount returns the routes of the wing.
 func (w *Wing) Mount(k *server.Kernel) ([]protocol.Route, error) {
 	decided := approvals{server.DecisionLog{Control: k.Control, Logger: k.Logger}}
 	forked := &forks{newID: k.NewID, control: k.Control, registry: k.Registry}
+	lines := &timelines{pageBytes: w.cfg.PageBytes}
 	all := slices.Concat(
 		(&threads{newID: k.NewID}).routes(),
-		(&messages{}).routes(),
+		(&messages{pageBytes: w.cfg.PageBytes}).routes(),
 		(&runs{streams: k.Streams}).routes(),
 		decided.routes(),
 		(&batches{decided}).routes(),
@@ -45,19 +53,19 @@ func (w *Wing) Mount(k *server.Kernel) ([]protocol.Route, error) {
 		(&queues{}).routes(),
 		(&searches{registry: k.Registry}).routes(),
 		(&explanations{}).routes(),
-		(&timelines{}).routes(),
+		lines.routes(),
 		forked.routes(),
 		(&trees{registry: k.Registry}).routes(),
 		(&remembered{audit: k.Control}).routes(),
 	)
 	if w.cfg.Traces {
-		all = slices.Concat(all, (&traces{control: k.Control, live: w.cfg.Live}).routes(), (&pins{audit: k.Control}).routes())
+		all = slices.Concat(all, (&traces{control: k.Control, live: w.cfg.Live, pageBytes: 2 * w.cfg.PageBytes}).routes(), (&pins{audit: k.Control}).routes())
 	}
 	if w.cfg.Changes != nil {
 		all = append(all, newChanges(w.cfg.Changes, k).routes()...)
 	}
 	if !k.HideConfig {
-		all = append(all, (&timelines{}).requests()...)
+		all = append(all, lines.requests()...)
 	}
 	if k.Control != nil && !k.HideConfig {
 		all = append(all, forked.ofRuns()...)
