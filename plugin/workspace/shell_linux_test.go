@@ -267,7 +267,7 @@ func TestShell_Attacks(t *testing.T) {
 	if err := sandbox.Available(); err != nil {
 		t.Skip(err)
 	}
-	sandboxtest.Run(t, func(t *testing.T, a *sandboxtest.Arena, at sandboxtest.Attack) string {
+	sandboxtest.Run(t, true, func(t *testing.T, a *sandboxtest.Arena, at sandboxtest.Attack) string {
 		if os.Geteuid() == 0 {
 			uid := newUser()
 			if err := os.Chown(a.Dir, uid, uid); err != nil {

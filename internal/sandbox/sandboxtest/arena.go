@@ -192,10 +192,17 @@ func (a *Arena) victimState() string {
 
 // survivors lists the processes that sleep for the mark.
 func (a *Arena) survivors() (pids []int) {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, f := range lines {
-		if data, _ := os.ReadFile(f); string(data) == "sleep\x00"+a.mark+"\x00" {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+	proc, err := os.Open("/proc")
+	a.must(err)
+	defer func() { _ = proc.Close() }()
+	names, err := proc.Readdirnames(-1)
+	a.must(err)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue // it is no process
+		}
+		if data, _ := os.ReadFile("/proc/" + name + "/cmdline"); string(data) == "sleep\x00"+a.mark+"\x00" {
 			pids = append(pids, pid)
 		}
 	}

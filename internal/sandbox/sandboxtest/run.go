@@ -11,14 +11,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
-// Run makes all attacks, several at a time, each in a test of its own, and fails the test if one does damage. It calls run, which runs a
-// command in the arena's folder and returns its output.
-func Run(t *testing.T, run func(t *testing.T, a *Arena, attack Attack) string) {
+// Run makes attacks, several at a time, each in a test of its own, and fails the test if one does damage. It calls run, which runs a
+// command in the arena's folder and returns its output. Short tests make every second attack, of either the even or the odd ones.
+func Run(t *testing.T, odd bool, run func(t *testing.T, a *Arena, attack Attack) string) {
 	list := Attacks()
-	var escapes atomic.Int64
-	each(t, list, func(t *testing.T, at Attack) {
+	var made, escapes atomic.Int64
+	each(t, list, func(t *testing.T, i int, at Attack) {
+		if !testenv.Long() && odd != (i%2 == 1) {
+			return
+		}
+		made.Add(1)
 		a := NewArena(t)
 		out := run(t, a, at)
 		if damage := a.Damage(out); damage != "" {
@@ -26,17 +32,18 @@ func Run(t *testing.T, run func(t *testing.T, a *Arena, attack Attack) string) {
 			t.Errorf("%s: %s: %.500s", at.Text, damage, out)
 		}
 	})
-	t.Logf("%d attacks, %d escapes", len(list), escapes.Load())
+	t.Logf("%d attacks, %d escapes", made.Load(), escapes.Load())
 	if len(list) < 120 {
 		t.Errorf("%d attacks, want at least 120", len(list))
 	}
 }
 
-// Control makes the attacks without a sandbox that are safe to show, and fails the test if one does no damage: it would show nothing.
+// Control makes the attacks without a sandbox that are safe to show, and fails the test if one does no damage: it would show nothing. Short
+// tests make every fourth of them.
 func Control(t *testing.T) {
 	root, shown := isRoot(), atomic.Int64{}
-	each(t, Attacks(), func(t *testing.T, at Attack) {
-		if !at.Shown && !(at.ByRoot && root) || !has(at.Text) {
+	each(t, Attacks(), func(t *testing.T, i int, at Attack) {
+		if !testenv.Long() && i%4 != 0 || !at.Shown && !(at.ByRoot && root) || !has(at.Text) {
 			return
 		}
 		a := NewArena(t)
@@ -76,13 +83,13 @@ func has(text string) bool {
 }
 
 // each calls f for all attacks, four at a time. What an attack needs is removed when it is over: the next ones look at all processes.
-func each(t *testing.T, list []Attack, f func(*testing.T, Attack)) {
+func each(t *testing.T, list []Attack, f func(*testing.T, int, Attack)) {
 	var wg sync.WaitGroup
 	work := make(chan int)
 	for range 4 {
 		wg.Go(func() {
 			for i := range work {
-				t.Run(strconv.Itoa(i), func(t *testing.T) { f(t, list[i]) })
+				t.Run(strconv.Itoa(i), func(t *testing.T) { f(t, i, list[i]) })
 			}
 		})
 	}
