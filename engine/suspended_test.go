@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -38,7 +39,8 @@ func goroutines(most int) int {
 // A run that waits for a person is in the store and nowhere else. This test must
 // not run beside others: it counts what the process has.
 func TestSuspendedRuns_CostNothingButTheirStore(t *testing.T) {
-	const runs, slack = 10_000, 64 // bytes for each run
+	const slack = 64 // bytes for each run
+	runs := testenv.Times(4000, 10_000)
 	model := llmtest.NewRules(
 		llmtest.Rule{
 			Match: func(r *llm.Request) bool { return r.Messages.Last().Role == llm.User },
@@ -101,9 +103,9 @@ func TestSuspendedRuns_CostNothingButTheirStore(t *testing.T) {
 
 	store.Store = nil
 	left := heap() - baseHeap
-	t.Logf("%d suspended runs: %d bytes each in the store, %d bytes each beside it, %d goroutines", runs, stored/runs, left/runs, goroutines(baseGoroutines)-baseGoroutines)
-	if left > runs*slack {
-		t.Errorf("without the store, %d runs keep %d bytes each", runs, left/runs)
+	t.Logf("%d suspended runs: %d bytes each in the store, %d bytes each beside it, %d goroutines", runs, stored/int64(runs), left/int64(runs), goroutines(baseGoroutines)-baseGoroutines)
+	if left > int64(runs*slack) {
+		t.Errorf("without the store, %d runs keep %d bytes each", runs, left/int64(runs))
 	}
 	runtime.KeepAlive(rt)
 }

@@ -194,7 +194,7 @@ func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
 	length, processes := *busyTime, 30
 	if length == 0 {
 		if length = 30 * time.Minute; !testenv.Long() {
-			length, processes = 5*time.Second, 6
+			length, processes = 3*time.Second, 5
 		}
 	}
 	onStores(t, func(g *rig) {

@@ -164,7 +164,7 @@ func TestHostile_ServersHarmNeitherAgentsNorTheProcess(t *testing.T) {
 			if d.After.exceeds(d.Before) {
 				t.Errorf("before %+v, after %+v", d.Before, d.After)
 			}
-			if !testenv.Race && d.Peak > d.Before.RSS+maxDamage {
+			if !d.Race && d.Peak > d.Before.RSS+maxDamage {
 				t.Errorf("the process takes up to %d MiB, %d MiB before", d.Peak>>10, d.Before.RSS>>10)
 			}
 		})

@@ -50,6 +50,7 @@ type damage struct {
 	Peak          int      // of RSS, in KiB
 	Told          string   // what the model was told about the last call of the hostile server
 	Answers       []string // of the runs
+	Race          bool     // the process has the race detector
 }
 
 // measured returns the footprint of the process as it is.
@@ -96,7 +97,7 @@ func rss() int {
 
 // suffer is the process that is attacked: it runs agents and reports the damage.
 func suffer(a attack) (*damage, error) {
-	d := &damage{}
+	d := &damage{Race: testenv.Race}
 	if err := d.round(attack{Name: "plain"}); err != nil { // a first one, so that everything is loaded
 		return nil, fmt.Errorf("without an attack: %w", err)
 	}
@@ -287,9 +288,9 @@ func misbehave(kind string, in *bufio.Reader, out *bufio.Writer, send func(strin
 	}
 }
 
-// many returns n, or less if the race detector makes everything slow.
+// many returns n, or a tenth of it in short tests and where the race detector makes everything slow.
 func many(n int) int {
-	if testenv.Race {
+	if testenv.Race || !testenv.Long() {
 		return n / 10
 	}
 	return n
@@ -297,7 +298,7 @@ func many(n int) int {
 
 // attacked runs an attack against a process of its own and returns the damage.
 func attacked(ctx context.Context, a attack, notes string) (*damage, error) {
-	self, err := os.Executable()
+	program, err := testenv.JobProgram()
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +306,7 @@ func attacked(ctx context.Context, a attack, notes string) (*damage, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self)
+	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append(os.Environ(), roleVariable+"=victim", "ATTACK="+string(order), "NOTES="+notes)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

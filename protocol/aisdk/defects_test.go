@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
@@ -72,7 +73,7 @@ func TestDefects_HistoryIsNoDecision(t *testing.T) {
 
 func TestDefects_HostedFilesAndLargeOnes(t *testing.T) {
 	g := newRig(t)
-	data := base64.StdEncoding.EncodeToString(make([]byte, 6<<20))
+	data := base64.StdEncoding.EncodeToString(make([]byte, testenv.Times(2, 6)<<20))
 	status, body := g.post(g.URL, fmt.Sprintf(`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"look"},
 		{"type":"file","mediaType":"image/png","url":"https://example.com/a.png"},{"type":"file","mediaType":"image/png","url":"data:image/png;base64,%s"}]}]}`, data))
 	if status != 200 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // However many clients ask for a history with large files, and however slowly they read it, the server's memory is bounded: those
@@ -44,7 +45,7 @@ func TestHistory_FilesOfManyClientsAreBounded(t *testing.T) {
 	var before, during runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var clients []net.Conn
-	for range 40 { // they read no more than that there is an answer
+	for range testenv.Times(16, 40) { // they read no more than that there is an answer
 		c, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)

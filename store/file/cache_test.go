@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/state"
 	"github.com/awaken-go/awaken/store/file"
 )
@@ -22,6 +25,9 @@ import (
 // as one that caches everything.
 func TestCache_LosesNothing(t *testing.T) {
 	t.Parallel()
+	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Times(30, 100))); err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newPair(t, rt)
 		defer p.close()

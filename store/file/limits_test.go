@@ -104,7 +104,7 @@ func TestStore_KeepsLargeValues(t *testing.T) {
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
 	part := "0123456789 日本語 👩‍👩‍👧 \"\\\n"
-	size := 3 << 20
+	size := 1 << 20
 	if testenv.Long() {
 		size = 10 << 20
 	}
@@ -117,7 +117,7 @@ func TestStore_KeepsLargeValues(t *testing.T) {
 	o.commit(nil, "small")
 	o.commit(func(c *awaken.Commit) {
 		c.State = []state.Change{{Key: "big", Value: value}}
-		c.Messages = []*llm.Message{llm.UserText(big), {Role: llm.User, Content: []llm.Block{llm.Image(llm.Base64("image/png", strings.Repeat("AAAA", 1<<20)))}}}
+		c.Messages = []*llm.Message{llm.UserText(big), {Role: llm.User, Content: []llm.Block{llm.Image(llm.Base64("image/png", strings.Repeat("AAAA", size/4)))}}}
 		c.Entries = []awaken.Entry{{Cursor: awaken.Cursor{Epoch: 1, Seq: 2}, RunID: "r", Event: &awaken.TextDelta{Delta: big[:1<<20]}}}
 	})
 	o.seq++
@@ -128,7 +128,7 @@ func TestStore_KeepsLargeValues(t *testing.T) {
 	closing(t, s)
 	s = quick(t, dir, nil)
 	recs, err := s.Messages(t.Context(), "t", awaken.MessageQuery{})
-	if err != nil || len(recs) != 4 || recs[1].Message.Text() != big || len(recs[2].Message.Content[0].Source.Data) != 4<<20 {
+	if err != nil || len(recs) != 4 || recs[1].Message.Text() != big || len(recs[2].Message.Content[0].Source.Data) != size {
 		t.Errorf("%d records, %v", len(recs), err)
 	}
 	entries, err := s.Entries(t.Context(), "t", awaken.EntryQuery{After: 1, Limit: 1})

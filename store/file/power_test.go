@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/store/file"
 )
 
@@ -245,7 +246,7 @@ func TestDelete_WhileOthersRead(t *testing.T) {
 	read(func() error { _, err := s.Messages(ctx, "t", awaken.MessageQuery{}); return err })
 	read(func() error { _, err := s.Entries(ctx, "t", awaken.EntryQuery{}); return err })
 	read(func() error { _, err := s.ListRuns(ctx, awaken.RunQuery{}); return err })
-	for i := range 150 {
+	for i := range testenv.Times(50, 150) {
 		o := acquire(t, s, "t", "r")
 		for range i % 4 {
 			o.commit(nil, fmt.Sprintf("%*d", 1+i%50, i))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -30,7 +31,7 @@ func TestRead_OneThatIsGivenUpDisturbsNoOther(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
-			for i := range 100 {
+			for i := range testenv.Times(25, 100) {
 				ctx, cancel := context.WithCancel(t.Context())
 				if w%2 == 0 {
 					time.AfterFunc(time.Duration(i%20)*20*time.Microsecond, cancel)

@@ -25,7 +25,7 @@ var runListCases = []testCase{
 	{"HaveWhatAPlainFilterSelects", func(t *testing.T, s awaken.Store) {
 		rnd := rand.New(rand.NewPCG(1, 19))
 		all := someRuns(t, s, rnd, 90)
-		for i := range testenv.Times(100, 300) {
+		for i := range testenv.Times(40, 300) {
 			q := someQuery(rnd, all)
 			checkRunList(t, s, fmt.Sprint("query ", i), q, all, 1+rnd.IntN(20))
 		}

@@ -26,7 +26,7 @@ var threadListCases = []testCase{
 	{"HaveWhatAPlainFilterSelects", func(t *testing.T, s awaken.Store) {
 		rnd := rand.New(rand.NewPCG(4, 19))
 		all := someThreads(t, s, rnd, 30, 90)
-		for i := range testenv.Times(100, 300) {
+		for i := range testenv.Times(40, 300) {
 			q := someThreadQuery(rnd, all)
 			checkThreadList(t, s, fmt.Sprint("query ", i), q, all, 1+rnd.IntN(9))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eventlog/changelog"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -470,7 +471,8 @@ func trimsAll(k *kit) {
 
 // together has threads write at the same time as readers read, some of them through another process.
 func together(k *kit) {
-	const writers, runs, readers = 8, 12, 4
+	const writers, readers = 8, 4
+	runs := testenv.Times(3, 12)
 	var write, read sync.WaitGroup
 	errs := make(chan error, writers+2*readers)
 	for w := range writers {
