@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/storetest"
 )
@@ -53,6 +54,7 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 			chores -= len(all) // each is about a round trip
 			each, eachTrip := float64(len(all))/runs, float64(trips-chores)/runs
 			t.Logf("%d runs in a row: %.1f statements and %.1f round trips each", runs, each, eachTrip)
+			testenv.Attributes(t, map[string]float64{"statements": each, "round-trips": eachTrip})
 			if each > test.statements || eachTrip > test.trips {
 				t.Errorf("a run takes %.1f statements in %.1f round trips, want at most %v in %v", each, eachTrip, test.statements, test.trips)
 			}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -61,6 +62,7 @@ func TestRequest_BytesOfARun(t *testing.T) {
 			pragma("wal_checkpoint(TRUNCATE)")
 			file := float64(stat(t, path)-size) / runs
 			t.Logf("a run writes %.0f bytes (%.1f pages) to the log, %.0f to the file, and reads %.1f pages", log, log/frame, file, pages)
+			testenv.Attributes(t, map[string]float64{"log-bytes": log, "log-pages": log / frame, "file-bytes": file, "pages-read": pages})
 			if log > test.log || file > test.file || pages > test.pages {
 				t.Errorf("a run writes %.0f bytes to the log and %.0f to the file and reads %.1f pages, want at most %.0f, %.0f and %.0f",
 					log, file, pages, test.log, test.file, test.pages)

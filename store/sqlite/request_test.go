@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/storetest"
 	"github.com/awaken-go/awaken/trace/body"
@@ -65,6 +66,7 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 			_, last := db.Used()
 			each, made := float64(len(all))/runs, float64(last-after)/runs
 			t.Logf("%d runs in a row: %.1f statements and %.1f transactions each", runs, each, made)
+			testenv.Attributes(t, map[string]float64{"statements": each, "transactions": made})
 			if each > test.statements || made > test.transactions {
 				t.Errorf("a run takes %.1f statements in %.1f transactions, want at most %v in %v", each, made, test.statements, test.transactions)
 			}
