@@ -54,16 +54,10 @@ func BenchmarkGrowth(b *testing.B) {
 // fill lets clients run on so many new threads.
 func fill(b *testing.B, s *contestant, threads int) {
 	b.Helper()
-	const clients = 100
 	if threads > 0 {
 		stored, written := s.stored(b)
 		began := time.Now()
-		load := spawn(b, "turns", "THREADS=new", "ADDR="+s.addr, fmt.Sprint("CLIENTS=", clients))
-		fmt.Fprintln(load.in, threads)
-		if got := load.line(); got != "done" {
-			b.Fatalf("a client says %q", got)
-		}
-		load.end()
+		s.runAll(b, threads)
 		b.ReportMetric(float64(threads)/time.Since(began).Seconds(), fmt.Sprint("runs/s-", threads))
 		after, log := s.stored(b)
 		b.ReportMetric(float64(after-stored)/float64(threads), fmt.Sprint("B/run-", threads))
@@ -73,6 +67,17 @@ func fill(b *testing.B, s *contestant, threads int) {
 		s.query(b, "VACUUM ANALYZE", nil)
 		s.query(b, "CHECKPOINT", nil)
 	}
+}
+
+// runAll lets clients run on so many hundreds of new threads.
+func (c *contestant) runAll(b *testing.B, threads int) {
+	b.Helper()
+	load := spawn(b, "turns", "THREADS=new", "ADDR="+c.addr, "CLIENTS=100")
+	fmt.Fprintln(load.in, threads)
+	if got := load.line(); got != "done" {
+		b.Fatalf("a client says %q", got)
+	}
+	load.end()
 }
 
 // stored returns the bytes of the database, and those that were written since its process began: to the log of PostgreSQL, or to any file.
@@ -166,6 +171,7 @@ func reportGrowth(b *testing.B, name string, sizes []int, of func(size int) []fl
 func growLists(b *testing.B, servers map[int]*contestant, sizes []int) {
 	b.Helper()
 	const rounds = 100
+	servers[sizes[0]].runAll(b, 100) // for a full page
 	lists := map[string]string{"runs": "/v1/runs?limit=50", "threads": "/v1/threads?limit=50", "summaries": "/v1/threads/summaries?limit=50"}
 	for name, path := range lists {
 		times := map[int][]float64{}
