@@ -80,9 +80,9 @@ type ChildReport struct {
 	Termination Termination `json:"termination,omitzero"`
 	Response    string      `json:"response,omitempty"`
 	Error       string      `json:"error,omitempty"`
-	Task        bool        `json:"task,omitempty"`        // started in the background
-	FinishedAt  int64       `json:"finished_at,omitempty"` // Unix seconds; 0 if it waits
-	Usage       llm.Usage   `json:"usage,omitzero"`        // including its children; so is the cost
+	Task        bool        `json:"task,omitempty"`                 // started in the background
+	FinishedAt  int64       `json:"finished_at,omitempty" time:"s"` // Unix seconds; 0 if it waits
+	Usage       llm.Usage   `json:"usage,omitzero"`                 // including its children; so is the cost
 	CostUSD     float64     `json:"cost_usd,omitempty"`
 	Taint       *Taint      `json:"taint,omitempty"`          // of the child
 	InDoubt     int         `json:"calls_in_doubt,omitempty"` // of the child; see [Run]

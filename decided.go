@@ -38,7 +38,7 @@ type Decided struct {
 	ID         string          `json:"id,omitempty"` // [Decision.ID]
 	Action     DecisionAction  `json:"action"`
 	Actor      *Actor          `json:"actor,omitempty"`
-	At         int64           `json:"at"` // when it was accepted, Unix ms
+	At         int64           `json:"at" time:"ms"` // when it was accepted, Unix ms
 	Reason     string          `json:"reason,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 	Result     json.RawMessage `json:"payload,omitempty"`

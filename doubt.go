@@ -23,7 +23,7 @@ const (
 // Doubt says since when, and why, it is not known whether a call took effect. It is part of the
 // call's record in the ledger, also after it is settled. It is immutable. A nil Doubt is none.
 type Doubt struct {
-	Since    int64       `json:"since"`              // Unix ms of the intent, or of what else Origin names
+	Since    int64       `json:"since" time:"ms"`    // Unix ms of the intent, or of what else Origin names
 	Origin   DoubtOrigin `json:"origin"`             // why it is not known
 	Step     string      `json:"step,omitempty"`     // the recorded step of the call that is in doubt; see [Step]
 	RunID    string      `json:"run_id,omitempty"`   // the child run whose call is in doubt
@@ -45,7 +45,7 @@ const (
 type Settlement struct {
 	Outcome Outcome         `json:"outcome"`          // OutcomeMade or OutcomeNotMade
 	By      string          `json:"by"`               // person, probe, or tool: it was called again, and its answer counts for all attempts
-	At      int64           `json:"at"`               // Unix ms
+	At      int64           `json:"at" time:"ms"`     // Unix ms
 	Actor   *Actor          `json:"actor,omitempty"`  // the person, if known
 	Reason  string          `json:"reason,omitempty"` // of the person
 	Result  json.RawMessage `json:"result,omitempty"` // of the call, as the person gave it

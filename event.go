@@ -219,7 +219,7 @@ type StepEnd struct{}
 type InferenceComplete struct {
 	Model      string     `json:"model"` // the provider's name for the model
 	Usage      *llm.Usage `json:"usage,omitempty"`
-	DurationMS int64      `json:"duration_ms"`
+	DurationMS int64      `json:"duration_ms" time:"ms"`
 	CostUSD    float64    `json:"cost_usd,omitempty"` // by the prices of the model that answered
 	// FinishReason says why the model stopped. It is empty if the answer broke off.
 	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`

@@ -49,6 +49,6 @@ func (r *Restoration) Released(run *Run) bool {
 // Release is an inbox item that lets a restored run continue.
 type Release struct {
 	RestorationID string `json:"restoration_id"`
-	At            int64  `json:"at"` // Unix ms
+	At            int64  `json:"at" time:"ms"` // Unix ms
 	Actor         *Actor `json:"actor,omitempty"`
 }

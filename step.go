@@ -79,9 +79,9 @@ type CallStep struct {
 	Name      string          `json:"name"` // unique in the call
 	Key       string          `json:"key"`  // idempotency key
 	Effect    EffectClass     `json:"effect,omitempty"`
-	Attempts  int             `json:"attempts,omitempty"`   // how often it has begun
-	StartedAt int64           `json:"started_at,omitempty"` // Unix ms; 0 if it is to begin again
-	EndedAt   int64           `json:"ended_at,omitempty"`   // Unix ms; 0 if it has not ended
+	Attempts  int             `json:"attempts,omitempty"`             // how often it has begun
+	StartedAt int64           `json:"started_at,omitempty" time:"ms"` // Unix ms; 0 if it is to begin again
+	EndedAt   int64           `json:"ended_at,omitempty" time:"ms"`   // Unix ms; 0 if it has not ended
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"` // instead of a result
 	InDoubt   bool            `json:"in_doubt,omitempty"`

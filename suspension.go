@@ -34,7 +34,7 @@ type Ticket struct {
 	ResumeMode ResumeMode  `json:"resume_mode"` // "" means ReplayToolCall
 	// ExpiresIn limits the wait; OnExpiry says what happens then. 0 waits forever.
 	ExpiresIn time.Duration `json:"-"`
-	ExpiresAt int64         `json:"expires_at,omitempty"` // Unix ms; set by the runtime
+	ExpiresAt int64         `json:"expires_at,omitempty" time:"ms"` // Unix ms; set by the runtime
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
 	// Child is the id of a run that the call waits for, instead of a person; see
 	// [Delegator]. Tickets are the tickets that the child waits for ([Run.ChildTickets]).
@@ -110,8 +110,8 @@ type Decision struct {
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Arguments replace the call's arguments, if the person edited them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	UpdatedAt int64           `json:"updated_at,omitempty"` // when it was accepted, Unix ms; set by the runtime
-	Actor     *Actor          `json:"actor,omitempty"`      // its author; nil if unknown
+	UpdatedAt int64           `json:"updated_at,omitempty" time:"ms"` // when it was accepted, Unix ms; set by the runtime
+	Actor     *Actor          `json:"actor,omitempty"`                // its author; nil if unknown
 	// Remembered is the scope in which the permission plugin remembers an approval, if it does.
 	Remembered string `json:"remembered,omitempty"`
 	RequestID  string `json:"request_id,omitempty"` // the request that made it, as the audit log names it
@@ -192,7 +192,7 @@ type CallState struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Status    CallStatus      `json:"status"`
-	UpdatedAt int64           `json:"updated_at"` // Unix ms
+	UpdatedAt int64           `json:"updated_at" time:"ms"` // Unix ms
 
 	// Set while and after the call is suspended.
 	ResumeMode ResumeMode `json:"resume_mode,omitempty"`
@@ -221,13 +221,13 @@ type CallState struct {
 
 	// What recovery needs after a crash.
 	RunID     string      `json:"run_id,omitempty"`
-	Step      int         `json:"step"`                   // 0-based
-	Index     int         `json:"index"`                  // position in the step; negative for held messages
-	Key       string      `json:"key,omitempty"`          // idempotency key
-	Effect    EffectClass `json:"effect,omitempty"`       // of the tool
-	StartedAt int64       `json:"started_at,omitempty"`   // Unix ms of the commit before the call
-	Child     string      `json:"child_run_id,omitempty"` // the child run of the call; see Delegator
-	Result    *ToolResult `json:"result,omitempty"`       // set when the call is over
+	Step      int         `json:"step"`                           // 0-based
+	Index     int         `json:"index"`                          // position in the step; negative for held messages
+	Key       string      `json:"key,omitempty"`                  // idempotency key
+	Effect    EffectClass `json:"effect,omitempty"`               // of the tool
+	StartedAt int64       `json:"started_at,omitempty" time:"ms"` // Unix ms of the commit before the call
+	Child     string      `json:"child_run_id,omitempty"`         // the child run of the call; see Delegator
+	Result    *ToolResult `json:"result,omitempty"`               // set when the call is over
 	// Steps are the recorded steps of the call, in the order in which they were recorded first. A
 	// record that is committed has only those that are new or have changed; see [CallState.Follow].
 	Steps []*CallStep `json:"steps,omitempty"`
@@ -314,10 +314,10 @@ type WaitingTicket struct {
 	ResumeMode ResumeMode      `json:"resume_mode"`
 	Reason     string          `json:"reason,omitempty"` // the question, Suspension.Message
 	Suspension *Suspension     `json:"suspension,omitempty"`
-	ExpiresAt  int64           `json:"expires_at,omitempty"` // Unix ms; 0 means never
-	Escalated  bool            `json:"escalated,omitempty"`  // it has expired; see ExpireEscalate
-	UpdatedAt  int64           `json:"updated_at"`           // Unix ms
-	InDoubt    *Doubt          `json:"in_doubt,omitempty"`   // of the call, if it is in doubt
+	ExpiresAt  int64           `json:"expires_at,omitempty" time:"ms"` // Unix ms; 0 means never
+	Escalated  bool            `json:"escalated,omitempty"`            // it has expired; see ExpireEscalate
+	UpdatedAt  int64           `json:"updated_at" time:"ms"`           // Unix ms
+	InDoubt    *Doubt          `json:"in_doubt,omitempty"`             // of the call, if it is in doubt
 
 	// Owner of the ticket, if it belongs to a descendant of the run.
 	RunID    string `json:"run_id,omitempty"`

@@ -9,7 +9,7 @@ type Taint struct {
 	RunID  string `json:"run_id"` // of the run that made the call
 	CallID string `json:"call_id"`
 	Tool   string `json:"tool"`
-	At     int64  `json:"at"` // Unix ms; of the read, if ReadBy is set
+	At     int64  `json:"at" time:"ms"` // Unix ms; of the read, if ReadBy is set
 	// ReadBy is the call with which the tainted run read what another run had kept in a store. It is "" if the run read the
 	// result itself, or has it with its messages.
 	ReadBy string `json:"read_by,omitempty"`

@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,7 @@ func NewKey[V, U any](name string, apply func(V, U) V, opts Options) *Key[V, U] 
 	}
 	return &Key[V, U]{core: &core{
 		name: name,
+		typ:  reflect.TypeFor[V](),
 		opts: opts,
 		apply: func(cur, update any) any {
 			v, _ := cur.(V)
@@ -138,6 +140,7 @@ type Writer interface{ record(op) }
 // core is a key without its types.
 type core struct {
 	name   string
+	typ    reflect.Type // of values
 	opts   Options
 	apply  func(cur, update any) any
 	decode func([]byte) (any, error)
@@ -201,6 +204,14 @@ func (s *Schema) add(c *core) error {
 	s.slots[c.name] = slot
 	s.keys = append(s.keys, c)
 	s.sorted = slices.Insert(s.sorted, at, slot)
+	return nil
+}
+
+// Type returns the type of the values of a key, or nil if the schema has no such key.
+func (s *Schema) Type(name string) reflect.Type {
+	if slot, ok := s.slots[name]; ok {
+		return s.keys[slot].typ
+	}
 	return nil
 }
 

@@ -95,8 +95,8 @@ type Info struct {
 	Status      Status `json:"status"`
 	Result      string `json:"result,omitempty"`
 	Error       string `json:"error,omitempty"`
-	CreatedAt   int64  `json:"created_at"` // Unix time in milliseconds
-	CompletedAt int64  `json:"completed_at,omitempty"`
+	CreatedAt   int64  `json:"created_at" time:"ms"` // Unix time in milliseconds
+	CompletedAt int64  `json:"completed_at,omitempty" time:"ms"`
 
 	// The run and the call that started it.
 	RunID  string `json:"run_id"`

@@ -163,7 +163,7 @@ type StopCounts struct {
 	Steps             int      `json:"step_count"`
 	InputTokens       int64    `json:"total_input_tokens"`
 	OutputTokens      int64    `json:"total_output_tokens"`
-	StartedMS         int64    `json:"start_time_ms"`
+	StartedMS         int64    `json:"start_time_ms" time:"ms"`
 	ConsecutiveErrors int      `json:"consecutive_errors"`
 	Recent            []string `json:"recent_responses,omitempty"`
 }

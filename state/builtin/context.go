@@ -24,7 +24,7 @@ type CompactionState struct {
 
 	Failures  int    `json:"failures,omitempty"` // in a row
 	LastError string `json:"last_error,omitempty"`
-	NotBefore int64  `json:"not_before_ms,omitempty"` // Unix ms; no attempt before that, after a failure
+	NotBefore int64  `json:"not_before_ms,omitempty" time:"ms"` // Unix ms; no attempt before that, after a failure
 	// Skipped counts summaries that would have saved too little. The next attempt waits
 	// until the part to summarise has grown to 1.5 times SkippedTokens.
 	Skipped       int `json:"skipped,omitempty"`
@@ -35,7 +35,7 @@ type CompactionState struct {
 type CompactionTask struct {
 	TaskID            string `json:"task_id"`
 	BoundaryMessageID string `json:"boundary_message_id"` // the last summarised message
-	StartedAt         int64  `json:"started_at_ms"`
+	StartedAt         int64  `json:"started_at_ms" time:"ms"`
 
 	FirstMessageID string `json:"first_message_id,omitempty"` // the first summarised message
 	RunID          string `json:"run_id,omitempty"`           // the run that began the attempt
@@ -57,7 +57,7 @@ type CompactionEnd struct {
 	PostTokens int       `json:"post_tokens,omitempty"`
 	Usage      llm.Usage `json:"usage,omitzero"`
 	CostUSD    float64   `json:"cost_usd,omitempty"`
-	At         int64     `json:"timestamp_ms"`
+	At         int64     `json:"timestamp_ms" time:"ms"`
 }
 
 // CompactionOutcome is what became of an attempt to summarise.
@@ -115,7 +115,7 @@ type CompactionBoundary struct {
 	BoundaryMessageID string `json:"boundary_message_id"`
 	PreTokens         int    `json:"pre_tokens"`
 	PostTokens        int    `json:"post_tokens"`
-	At                int64  `json:"timestamp_ms"`
+	At                int64  `json:"timestamp_ms" time:"ms"`
 }
 
 // ContextWindow is the size of a thread's conversation in its model's context window. Agents

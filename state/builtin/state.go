@@ -16,7 +16,7 @@ type Lifecycle struct {
 	RunID        string           `json:"run_id"`
 	Status       awaken.RunStatus `json:"status"`
 	StatusReason string           `json:"status_reason,omitempty"`
-	UpdatedAt    int64            `json:"updated_at"` // Unix ms
+	UpdatedAt    int64            `json:"updated_at" time:"ms"` // Unix ms
 	StepCount    int              `json:"step_count"`
 	Taint        *awaken.Taint    `json:"taint,omitempty"` // nil if the run has read no untrusted content
 }

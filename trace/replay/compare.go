@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -20,12 +21,14 @@ type Difference struct {
 	Where string `json:"where"`           // an event, a message, a call
 	Want  string `json:"want"`            // the record
 	Got   string `json:"got"`             // the replay
+
+	timeless [2]string // Want and Got without times, if they have any
 }
 
 // String shows the place and a little of what is around it.
 func (d *Difference) String() string {
 	want, got := around(d.Want, d.Got)
-	if a, b := timeless(d.Want), timeless(d.Got); a != b { // times are not what parted them
+	if a, b := d.timeless[0], d.timeless[1]; a != b { // times are not what parted them
 		want, got = around(a, b)
 	}
 	return fmt.Sprintf("run %s, %s: the record has %s, the replay %s", d.RunID, d.Where, want, got)
@@ -59,15 +62,15 @@ var revision = regexp.MustCompile(`"revision":\d+`)
 var drawn = regexp.MustCompile(`drawn-\d{8}`)
 
 // renamed returns a text with the ids of the record instead of those that the runtime drew. Where it has one that is not known yet, the
-// record's text says what it stands for. It requires the lock.
-func (s *stage) renamed(got, want string) string {
+// record's text says what it stands for. T is the type of what the texts are the JSON of. It requires the lock.
+func (s *stage) renamed(got, want string, t reflect.Type) string {
 	got = s.rename(got)
 	if !strings.Contains(got, "drawn-") {
 		return got
 	}
 	var pattern strings.Builder
 	var ids []string
-	last, masked := 0, timeless(got)
+	last, masked := 0, s.timeless(got, t)
 	for _, at := range drawn.FindAllStringIndex(masked, -1) {
 		pattern.WriteString(regexp.QuoteMeta(masked[last:at[0]]) + `([^"]*?)`)
 		ids = append(ids, masked[at[0]:at[1]])
@@ -78,7 +81,7 @@ func (s *stage) renamed(got, want string) string {
 	if err != nil {
 		return got
 	}
-	m := re.FindStringSubmatch(timeless(want))
+	m := re.FindStringSubmatch(s.timeless(want, t))
 	if m == nil {
 		return got
 	}
@@ -131,14 +134,15 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	i = p.pos
 	if s.diff == nil {
 		want := p.lines[i]
-		got := s.renamed(string(data), want)
+		t := reflect.TypeOf(ev)
+		got := s.renamed(string(data), want, t)
 		if got != want {
 			s.inexact = true
 			if s.prompts || p.cut.at >= 0 && i > p.cut.at { // there are other hooks, or how far those of the run had come is not recorded
 				got, want = revision.ReplaceAllString(got, `"revision":0`), revision.ReplaceAllString(want, `"revision":0`)
 			}
-			if timeless(got) != timeless(want) {
-				s.depart(&Difference{RunID: e.RunID, Event: i, Where: fmt.Sprintf("event %d", i), Want: want, Got: got})
+			if a, b := s.timeless(want, reflect.TypeOf(p.events[i].Event)), s.timeless(got, t); a != b {
+				s.depart(&Difference{RunID: e.RunID, Event: i, Where: fmt.Sprintf("event %d", i), Want: want, Got: got, timeless: [2]string{a, b}})
 			}
 		}
 		s.compared++
@@ -236,7 +240,7 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 		if i < len(got.Messages) {
 			have = content(got.Messages[i].Message)
 		}
-		if s.renamed(have, want) != want {
+		if s.renamed(have, want, reflect.TypeFor[llm.Message]()) != want {
 			s.depart(&Difference{RunID: p.rec.Run.RunID, Where: fmt.Sprintf("message %d", i), Want: want, Got: have})
 			return nil
 		}
@@ -249,8 +253,10 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 		if i < len(got.Calls) {
 			have = made(got.Calls[i])
 		}
-		if have = s.renamed(have, want); timeless(have) != timeless(want) {
-			s.depart(&Difference{RunID: p.rec.Run.RunID, Where: fmt.Sprintf("call %d", i), Want: want, Got: have})
+		t := reflect.TypeFor[awaken.CallState]()
+		have = s.renamed(have, want, t)
+		if a, b := s.timeless(want, t), s.timeless(have, t); a != b {
+			s.depart(&Difference{RunID: p.rec.Run.RunID, Where: fmt.Sprintf("call %d", i), Want: want, Got: have, timeless: [2]string{a, b}})
 			return nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/state"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -98,9 +99,26 @@ func TestPlay_ComparesErrors(t *testing.T) {
 	}
 }
 
+// till is a plugin whose state has the name of a time.
+type till struct{}
+
+var opened = state.NewValue[map[string]int]("till.opened", state.Options{})
+
+func (till) Name() string { return "till" }
+
+func (till) Register(r *awaken.Registrar) error {
+	r.Key(opened)
+	r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
+		opened.Update(h, map[string]int{"at": 3})
+		return nil
+	})
+	return nil
+}
+
 // returning is a shop whose second run is about to be edited.
 func returning() *shop {
-	sh := newShop(func(s *awaken.AgentSpec) { s.SystemPrompt = "You sell books." })
+	sh := newShop(func(s *awaken.AgentSpec) { s.SystemPrompt, s.PluginIDs = "You sell books.", []string{"till"} })
+	sh.config.Plugins = []awaken.Plugin{till{}}
 	sh.config.Providers["p"] = llmtest.NewScript(llmtest.Say("Hi."),
 		llmtest.Turn{Text: llmtest.Text{"I ", "pay."}, ToolCalls: []llmtest.Call{{Name: "pay", Arguments: json.RawMessage(`{"usd":5,"at":5}`)}}, Usage: &llm.Usage{PromptTokens: 7}},
 		llmtest.Say("Paid."))
@@ -145,6 +163,7 @@ func TestPlay_FindsEveryEdit(t *testing.T) {
 		"the answer in the log":    {record: edited{old: "Paid.", new: "Done.", messages: true}, where: "message"},
 		"the arguments":            {record: edited{old: `\"usd\":5`, new: `\"usd\":6`, entries: true}, where: "event"},
 		"at in the arguments":      {record: edited{old: `"at":5`, new: `"at":6`, entries: true}, where: "event"},
+		"at in the state":          {record: edited{old: `"at":3`, new: `"at":4`, entries: true}, where: "event"},
 		"at in the ledger":         {record: edited{old: `"at":5`, new: `"at":6`, calls: true}, where: "call"},
 		"at in the log":            {record: edited{old: `"at":5`, new: `"at":6`, messages: true}, where: "message"},
 		"at in a result":           {record: edited{old: `"at":9`, new: `"at":8`, entries: true, calls: true}, where: "the messages of the request"},

@@ -24,6 +24,7 @@ type stage struct {
 	moved    sync.Cond // an event was published, or the replay has parted
 	clock    int64     // Unix ms
 	drawn    int
+	keys     map[string]*shape // of state keys, as far as they were asked for
 	names    map[string]string // ids that the runtime drew, to those of the record
 	read     map[string]bool   // messages that runs have read
 	diff     *Difference
@@ -35,7 +36,7 @@ type stage struct {
 }
 
 func newStage(p *Player) *stage {
-	s := &stage{player: p, parts: map[string]*part{}, names: map[string]string{}, read: map[string]bool{}}
+	s := &stage{player: p, parts: map[string]*part{}, names: map[string]string{}, read: map[string]bool{}, keys: map[string]*shape{}}
 	s.moved.L = &s.mu
 	return s
 }
