@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"awaken": main, "awaken-in-memory": inMemoryMain, "attacker": attackMain})
 }
 
+// plainVar names the program without the race detector, where there is one.
+const plainVar = "PLAIN_PROGRAM"
+
 // TestScript runs the scripts in testdata/script. Beside testscript's own commands
 // they have
 //
@@ -36,7 +39,7 @@ func TestMain(m *testing.M) {
 // curl, and inmodule and plays, for tests that are written, which astest_test.go explains.
 //
 // With the race detector, exec and exits start a program that is built without it, unless the test is a long one: to start the other one
-// takes longer than most commands. What serves and signals start always has the detector.
+// takes longer than most commands. What signals starts always has the detector, and what serves starts has it in the scripts serve*.
 //
 // FAKE_OPENAI, FAKE_ANTHROPIC and FAKE_OLLAMA are the addresses of servers with models.
 func TestScript(t *testing.T) {
@@ -46,8 +49,12 @@ func TestScript(t *testing.T) {
 	}
 	plain := t.TempDir()
 	if testenv.Race && !testenv.Long() {
-		if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", plain, ".").CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
+		program, err := testenv.Awaken()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(program, filepath.Join(plain, "awaken")); err != nil {
+			t.Fatal(err)
 		}
 	}
 	testscript.Run(t, testscript.Params{
@@ -56,6 +63,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=10") // the default is a second for every command
 			if testenv.Race && !testenv.Long() {
 				env.Setenv("PATH", plain+string(filepath.ListSeparator)+env.Getenv("PATH"))
+				env.Setenv(plainVar, filepath.Join(plain, "awaken"))
 			}
 			for name, s := range fakes {
 				env.Setenv(name, s.URL)

@@ -110,7 +110,11 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	for len(rest) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(rest[0]) {
 		env, rest = append(env, rest[0]), rest[1:]
 	}
-	p := &process{cmd: exec.Command(programPath(ts, "awaken"), append([]string{"serve", "--address", "127.0.0.1:0"}, rest...)...),
+	program := programPath(ts, "awaken")
+	if plain := ts.Getenv(plainVar); plain != "" && !strings.HasPrefix(ts.Name(), "serve") {
+		program = plain
+	}
+	p := &process{cmd: exec.Command(program, append([]string{"serve", "--address", "127.0.0.1:0"}, rest...)...),
 		out: &watched{text: "Ctrl-C stops", seen: make(chan struct{})}, err: &watched{text: "msg=stopping", seen: make(chan struct{})}, ended: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = ts.MkAbs("."), env, p.out, p.err
 	ts.Check(p.cmd.Start())

@@ -50,6 +50,9 @@ func start(tb testing.TB, kind string) *program {
 		tb.Fatal(err)
 	}
 	settings := []string{"AWAKEN_OUTBOUND_ALLOW=127.0.0.0/8", "AWAKEN_SECRETS_KEY=" + strings.Repeat("01", 32)}
+	if !testenv.Long() {
+		settings = append(settings, "AWAKEN_LIMITS_REPLY_BYTES=4194304")
+	}
 	flags := append([]string{"--file", file, "--log-level", "error"}, rigtest.NewStore(tb, kind, postgresServer).Flags()...)
 	p.Program = rigtest.Serve(tb, settings, flags...)
 	return p

@@ -93,10 +93,10 @@ func check(ctx context.Context, t *testing.T, c *client, tr *transcript) {
 	}
 }
 
-func kills() int { return testenv.Times(12, 2000) }
+func kills() int { return testenv.Times(8, 2000) }
 
 func TestKill(t *testing.T) {
-	for _, store := range rigtest.Kinds {
+	for _, store := range rigtest.Sample(rigtest.Postgres) {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Duration(kills())*time.Second+2*time.Minute)

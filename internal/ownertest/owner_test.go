@@ -18,7 +18,7 @@ var busyTime = flag.Duration("busy", 0, "how long TestBusyProcessesAreNotTakenFo
 
 // A run that kills its process is given up, and only that run.
 func TestARunThatKillsItsProcessIsGivenUpAlone(t *testing.T) {
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.Postgres, func(g *rig) {
 		if !testenv.Long() {
 			g.job.Liveness = time.Second // seven processes die one after the other
 		}
@@ -79,7 +79,7 @@ func (g *rig) poison(innocents int) {
 
 // The runs of a process that was killed have another owner within five seconds.
 func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.SQLite, func(g *rig) {
 		workers := map[int]*rigtest.Process{}
 		for range 2 {
 			w := g.start()
@@ -117,7 +117,7 @@ func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 
 // A worker that is stopped gracefully leaves nothing claimed.
 func TestAStoppedProcessLeavesNoClaims(t *testing.T) {
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.Postgres, func(g *rig) {
 		for range testenv.Times(5, 30) {
 			for range 20 {
 				g.submit("nap nap")
@@ -140,7 +140,7 @@ func TestAStoppedProcessLeavesNoClaims(t *testing.T) {
 // A process that was paused right before a tool call makes no call and writes nothing after
 // another has taken its run over.
 func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.SQLite, func(g *rig) {
 		if !testenv.Long() {
 			g.job.Liveness = time.Second
 		}
@@ -194,10 +194,10 @@ func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
 	length, processes := *busyTime, 30
 	if length == 0 {
 		if length = 30 * time.Minute; !testenv.Long() {
-			length, processes = 3*time.Second, 5
+			length, processes = 5*time.Second, 6
 		}
 	}
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.SQLite, func(g *rig) {
 		var workers []*rigtest.Process
 		for range processes {
 			workers = append(workers, g.start(func(j *job) { j.Busy = true }))
@@ -230,7 +230,7 @@ func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
 // A process that accepts a run and has a slot for it claims it with the statement that stores it. If it
 // dies before it begins the run, another process takes the run over, as any other.
 func TestARunThatItsProcessHasAcceptedIsTakenOver(t *testing.T) {
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.Postgres, func(g *rig) {
 		g.job.Liveness = time.Second
 		dead := g.start(func(j *job) { j.Submit, j.KillAt = "effect", "submit.accepted" })
 		<-dead.Over()
@@ -251,7 +251,7 @@ func TestARunThatItsProcessHasAcceptedIsTakenOver(t *testing.T) {
 
 // One that is paused there finds that another has the run, and neither fences that one nor writes.
 func TestAProcessThatPausesBeforeItBeginsARunDoesNotBeginIt(t *testing.T) {
-	onStores(t, func(g *rig) {
+	onStores(t, rigtest.SQLite, func(g *rig) {
 		g.job.Liveness = time.Second
 		paused := g.start(func(j *job) { j.Submit, j.PauseAt = "effect nap nap nap nap", "submit.accepted" })
 		defer paused.Kill()

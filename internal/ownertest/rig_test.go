@@ -22,9 +22,9 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.WithJobs(m, work, &postgresServer, "max_connections=500"))
 }
 
-// onStores runs a test on each store that several processes can share.
-func onStores(t *testing.T, test func(g *rig)) {
-	for _, kind := range rigtest.Kinds {
+// onStores runs a test on each store that several processes can share. Short tests run it on one.
+func onStores(t *testing.T, short string, test func(g *rig)) {
+	for _, kind := range rigtest.Sample(short) {
 		t.Run(kind, func(t *testing.T) {
 			if !testenv.Long() && *busyTime == 0 {
 				t.Parallel()

@@ -61,7 +61,7 @@ func newReplica(t *testing.T, place rigtest.Store) *replica {
 
 // TestHammer writes from many clients on two managers, with concurrent readers and runs.
 func TestHammer(t *testing.T) {
-	for _, kind := range rigtest.Kinds {
+	for _, kind := range rigtest.Sample(rigtest.Postgres) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			place := rigtest.NewStore(t, kind, server)

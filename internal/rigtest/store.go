@@ -25,6 +25,14 @@ const (
 // Kinds lists the kinds of databases.
 var Kinds = []string{SQLite, Postgres}
 
+// Sample returns all kinds in long tests, and kind alone in short ones. The tests of a suite name different ones.
+func Sample(kind string) []string {
+	if testenv.Long() {
+		return Kinds
+	}
+	return []string{kind}
+}
+
 // Store is the place of a database. It is JSON for jobs.
 type Store struct {
 	Kind  string
