@@ -54,16 +54,27 @@ func (l *Log) Watch(threadID string) (release func()) {
 // thread is deleted, a reader that has read part of it gets ErrNotFound. If entries before the
 // cursor were lost, the reader gets a stream_reset first. A reader that follows the log waits while
 // the store cannot be read; with Follow.Committed, the outage is its error.
+//
+//go:noinline
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
-		t := &tail{log: l, ctx: ctx, live: l.acquire(threadID), at: after, sure: f.AtEnd, follow: f, yield: yield, waiter: waiter{wake: make(chan struct{}, 1)}}
-		t.live.watch(1)
-		defer context.AfterFunc(ctx, t.signal)()
+		t := l.newTail(ctx, threadID, after, &f, yield)
 		defer t.leave()
 		if err := t.run(); err != nil && !errors.Is(err, errOver) {
-			yield(awaken.Entry{}, err)
+			t.fail(err)
 		}
 	}
+}
+
+// newTail begins a reader. Neither it nor Tail is inlined: most readers wait most of the time, and the size of the frames below
+// them decides how much memory they take.
+//
+//go:noinline
+func (l *Log) newTail(ctx context.Context, threadID string, after awaken.Cursor, f *Follow, yield func(awaken.Entry, error) bool) *tail {
+	t := &tail{log: l, ctx: ctx, live: l.acquire(threadID), at: after, sure: f.AtEnd, follow: *f, yield: yield, waiter: waiter{wake: make(chan struct{}, 1)}}
+	t.live.watch(1)
+	t.unsignal = context.AfterFunc(ctx, t.signal)
+	return t
 }
 
 // errOver ends a tail without an error.
@@ -85,11 +96,14 @@ type tail struct {
 	gone   bool            // the thread was deleted
 	sure   bool            // the cursor is where the stored log ended
 	empty  bool            // nothing is in memory
+
+	unsignal func() bool // ends the signals of ctx
 	waiter
 }
 
 // leave ends the reader.
 func (t *tail) leave() {
+	t.unsignal()
 	t.emptyBatch()
 	t.stopWaiting()
 	t.live.watch(-1)
@@ -107,8 +121,8 @@ func (t *tail) run() error {
 		}
 		if live {
 			read = -1
-			for _, e := range t.batch {
-				if err := t.deliver(e); err != nil {
+			for i := range t.batch {
+				if err := t.deliver(&t.batch[i]); err != nil {
 					return err
 				}
 			}
@@ -133,7 +147,7 @@ func (t *tail) run() error {
 			read = version
 			continue
 		}
-		if t.follow.Pause > 0 && !t.yield(awaken.Entry{}, nil) {
+		if t.follow.Pause > 0 && !t.yieldNothing() {
 			return errOver
 		}
 		if err := t.waitForMore(); err != nil {
@@ -142,6 +156,16 @@ func (t *tail) run() error {
 		read = -1
 	}
 }
+
+// yieldNothing yields no entry. It is not inlined, as newTail is not.
+//
+//go:noinline
+func (t *tail) yieldNothing() bool { return t.yield(awaken.Entry{}, nil) }
+
+// fail yields an error.
+//
+//go:noinline
+func (t *tail) fail(err error) { t.yield(awaken.Entry{}, err) }
 
 // maxBatch is how many entries a reader takes from memory at a time.
 const maxBatch = 128
@@ -286,8 +310,8 @@ func (t *tail) readCommitted() error {
 			}
 		}
 		t.share(parts)
-		for _, e := range parts {
-			if err := t.deliver(e); err != nil {
+		for i := range parts {
+			if err := t.deliver(&parts[i]); err != nil {
 				return err
 			}
 		}
@@ -342,7 +366,7 @@ func (t *tail) checkLost() error {
 }
 
 // deliver yields one entry, unless the reader has seen it or did not select it.
-func (t *tail) deliver(e awaken.Entry) error {
+func (t *tail) deliver(e *awaken.Entry) error {
 	if e.Seq <= t.at.Seq {
 		return nil
 	}
@@ -351,7 +375,7 @@ func (t *tail) deliver(e awaken.Entry) error {
 		return nil
 	}
 	t.gave = true
-	if !t.yield(e, nil) {
+	if !t.yield(*e, nil) {
 		return errOver
 	}
 	if fin, ok := e.Event.(*awaken.RunFinish); ok && t.follow.RunID != "" && fin.Termination.Type != awaken.Suspended {

@@ -21,6 +21,8 @@ type waiter struct {
 	collecting bool // deltas do not wake the reader; guarded by live.mu
 	collected  *time.Timer
 
+	poll, pause time.Time // when it is time to read the store, and to yield; zero if never
+
 	alarm *time.Timer // signals the reader, and sets rang
 	rings time.Time   // when, or zero
 	rang  atomic.Bool
@@ -107,33 +109,10 @@ func (t *tail) waitForMore() error {
 	if t.collect {
 		return t.waitCollecting()
 	}
-	v, now := t.live, time.Now()
-	v.mu.Lock()
-	if !t.polls && !v.polling {
-		t.polls, v.polling = true, true
-	}
-	if t.since.IsZero() {
-		t.since = now
-	}
-	var poll, pause time.Time // when it is time to read the store, and to yield
-	switch {
-	case t.behind: // the next commit brings it; not every change is a commit
-		poll = t.since.Add(t.log.opts.Poll / 20)
-	case t.polls && v.running > 0:
-		poll = t.since.Add(5 * t.log.opts.Poll) // this process runs the thread, but another one may have taken over
-	case t.polls:
-		poll = t.since.Add(t.log.opts.Poll)
-	}
-	v.mu.Unlock()
-	switch {
-	case t.follow.First > 0 && t.follow.Pause > 0 && !t.gave:
-		pause = now.Add(t.follow.First)
-	case t.follow.Pause > 0:
-		pause = now.Add(t.follow.Pause)
-	}
+	t.plan()
 	for {
-		t.setAlarm(now, poll)
-		t.setAlarm(now, pause)
+		t.setAlarm(t.poll)
+		t.setAlarm(t.pause)
 		if !t.rang.Load() {
 			if err := t.sleep(); err != nil {
 				return err
@@ -142,14 +121,45 @@ func (t *tail) waitForMore() error {
 		if !t.rang.Swap(false) {
 			return nil
 		}
-		t.rings, now = time.Time{}, time.Now()
-		if !poll.IsZero() && !now.Before(poll) {
+		t.rings = time.Time{}
+		if past(t.poll) {
 			t.ask = true
 			return nil
 		}
-		if !pause.IsZero() && !now.Before(pause) || t.woken() {
+		if past(t.pause) || t.woken() {
 			return nil
 		}
+	}
+}
+
+// past reports whether it is later than at, unless at is zero.
+func past(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
+
+// plan sets until when a wait takes that begins now.
+func (t *tail) plan() {
+	v, now := t.live, time.Now()
+	t.poll, t.pause = time.Time{}, time.Time{}
+	v.mu.Lock()
+	if !t.polls && !v.polling {
+		t.polls, v.polling = true, true
+	}
+	if t.since.IsZero() {
+		t.since = now
+	}
+	switch {
+	case t.behind: // the next commit brings it; not every change is a commit
+		t.poll = t.since.Add(t.log.opts.Poll / 20)
+	case t.polls && v.running > 0:
+		t.poll = t.since.Add(5 * t.log.opts.Poll) // this process runs the thread, but another one may have taken over
+	case t.polls:
+		t.poll = t.since.Add(t.log.opts.Poll)
+	}
+	v.mu.Unlock()
+	switch {
+	case t.follow.First > 0 && t.follow.Pause > 0 && !t.gave:
+		t.pause = now.Add(t.follow.First)
+	case t.follow.Pause > 0:
+		t.pause = now.Add(t.follow.Pause)
 	}
 }
 
@@ -208,17 +218,17 @@ func (t *tail) waitCollecting() error {
 }
 
 // setAlarm makes sure that the alarm rings at a time, or earlier. The zero time needs none.
-func (t *tail) setAlarm(now, at time.Time) {
+func (t *tail) setAlarm(at time.Time) {
 	switch {
 	case at.IsZero() || !t.rings.IsZero() && !t.rings.After(at):
 		return
 	case t.alarm == nil:
-		t.alarm = time.AfterFunc(at.Sub(now), func() {
+		t.alarm = time.AfterFunc(time.Until(at), func() {
 			t.rang.Store(true)
 			t.signal()
 		})
 	default:
-		t.alarm.Reset(at.Sub(now))
+		t.alarm.Reset(time.Until(at))
 	}
 	t.rings = at
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,39 +9,62 @@ import (
 	"github.com/awaken-go/awaken/server/access/permit"
 )
 
-// serve returns the handler of a route.
+// serve returns the handler of a route. Streams wait for their runs below it, and the frames below a goroutine that waits decide how
+// much memory it takes. So this one leaves to functions of their own what would make it large, as the other layers of the server do.
 func (s *Server) serve(route *protocol.Route) http.Handler {
-	ids := route.IDs()
-	return s.traced(route, func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, req: Request{w: w, r: r, ctx: ctx, route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
+	ids, name := route.IDs(), s.spanOf(route)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := s.called(w, r, route, name)
+		defer c.end()
 		if err := s.answer(c, ids); err != nil {
-			f := FailureOf(err)
-			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
-				f.Status = http.StatusPreconditionFailed // the client made existence a condition
-			}
-			if f.Status >= 500 && r.Context().Err() == nil {
-				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
-			}
-			if f == ErrSession {
-				DropCookie(w, r)
-			}
-			if route.Challenge != nil && f.Status == http.StatusUnauthorized {
-				w.Header().Set("WWW-Authenticate", bearer+", "+route.Challenge(r))
-			}
-			if route.Errors != nil {
-				writeFailureAs(w, f, route.Errors(f))
-				return
-			}
-			writeProblems(w, f, err)
+			s.refuse(&c.req, err)
 		}
+		c.span.returned = true
 	})
+}
+
+// called returns the call that a request is, in a span by that name.
+func (s *Server) called(w http.ResponseWriter, r *http.Request, route *protocol.Route, name string) *call {
+	c := &call{auth: s.auth, streams: s.streams, previews: s.previews, req: Request{w: w, r: r, route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
+	c.begin(s.cfg.Observer, name)
+	return c
+}
+
+// refuse answers a request with an error.
+func (s *Server) refuse(req *Request, err error) {
+	w, r, route, f := req.w, req.r, req.route, FailureOf(err)
+	if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
+		f.Status = http.StatusPreconditionFailed // the client made existence a condition
+	}
+	if f.Status >= 500 && r.Context().Err() == nil {
+		s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
+	}
+	if f == ErrSession {
+		DropCookie(w, r)
+	}
+	if route.Challenge != nil && f.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", bearer+", "+route.Challenge(r))
+	}
+	if route.Errors != nil {
+		writeFailureAs(w, f, route.Errors(f))
+		return
+	}
+	writeProblems(w, f, err)
 }
 
 // answer makes every check that precedes the route's handler, then calls it.
 func (s *Server) answer(c *call, ids []string) error {
+	defer c.finish()
+	if err := s.check(c, ids); err != nil {
+		return err
+	}
+	return c.req.route.Handle(c)
+}
+
+// check makes every check that precedes the route's handler.
+func (s *Server) check(c *call, ids []string) (err error) {
 	req := &c.req
 	if req.route.Needs != permit.Public {
-		var err error
 		if req.Caller, err = s.auth.identify(req.r, req.route.Needs); err != nil {
 			return err
 		}
@@ -60,29 +82,19 @@ func (s *Server) answer(c *call, ids []string) error {
 	if err := s.visits.record(req); err != nil {
 		return err
 	}
-	var err error
 	if req.Query, err = queryOf(req.r, req.route); err != nil {
 		return err
 	}
 	if req.route.Needs != permit.Public {
-		release, err := s.limiter.admit(req)
-		if err != nil {
+		if c.release, err = s.limiter.admit(req); err != nil {
 			return err
 		}
-		defer release()
 	}
-	defer s.limiter.bound(req)()
+	c.unbound = s.limiter.bound(req)
 	if req.Confined {
-		if err := req.checkScope(ids); err != nil {
-			return err
-		}
+		return req.checkScope(ids)
 	}
-	defer func() {
-		if req.unwatch != nil {
-			req.unwatch()
-		}
-	}()
-	return req.route.Handle(c)
+	return nil
 }
 
 // ownTenant holds the threads of the server's own agents. No key can belong to it, so callers

@@ -17,6 +17,18 @@ type call struct {
 	auth     *auth
 	streams  *Streams
 	previews *previews
+	release  func() // ends its admission; nil if it needs none, or was not admitted
+	unbound  func() // ends the limit of its time; nil if it has none yet
+	span     span
+}
+
+// finish releases what the call holds.
+func (c *call) finish() {
+	for _, end := range [...]func(){c.req.unwatch, c.unbound, c.release} {
+		if end != nil {
+			end()
+		}
+	}
 }
 
 var _ protocol.Call = (*call)(nil)

@@ -22,85 +22,114 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 // observe gives each request an id, the client's if it has one, logs and counts it, and recovers from panics.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		id := r.Header.Get("X-Request-Id")
-		if !requestID.MatchString(id) {
-			id = s.cfg.NewID()
-		}
-		w.Header().Set("X-Request-Id", id)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		rec := &recorder{ResponseWriter: w}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // lift the deadline of the connection's previous request
-		s.cfg.Metrics.http.inFlight.Inc()
-		defer func() {
-			s.cfg.Metrics.http.inFlight.Dec()
-			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // compared as in the standard library
-				s.cfg.Logger.Error("request panicked", "method", r.Method, "path", r.URL.Path, "request", id, "panic", v, "stack", string(debug.Stack()))
-				if rec.status == 0 {
-					writeFailure(rec, Fail(http.StatusInternalServerError, "internal", "internal error"))
-				}
-			} else if v != nil {
-				defer panic(v) // aborts the connection
-			}
-			route := r.Pattern
-			if _, path, ok := strings.Cut(route, " "); ok {
-				route = path
-			}
-			took := time.Since(start)
-			s.cfg.Metrics.http.request(r.Method, route, rec.status, took)
-			if s.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
-				at := tracecontext.FromHeader(r.Header.Values)
-				if rec.span != nil { // the server may have begun the trace
-					at = tracecontext.Of(rec.span)
-				}
-				s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
-					slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id), slog.String("trace", at.TraceID()))
-			}
-		}()
+		rec := s.received(w, r)
+		defer s.answered(rec, r)
 		next.ServeHTTP(rec, r)
 	})
 }
 
-// traced returns a handler that tells next where the request is in its trace: in a span of its own, if the server makes spans. Probes and scrapers get none.
-func (s *Server) traced(route *protocol.Route, next func(ctx context.Context, w http.ResponseWriter, r *http.Request)) http.Handler {
-	name := route.Method + " " + route.Path
-	spans := s.cfg.Observer.Traces() && route.Path != "/metrics" && !strings.HasPrefix(route.Path, "/health")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := tracecontext.With(r.Context(), tracecontext.FromHeader(r.Header.Values))
-		var end func(about *observe.Request, status int)
-		if spans {
-			name := name
-			if r.Method != route.Method { // HEAD
-				name = r.Method + " " + route.Path
-			}
-			ctx, end = s.cfg.Observer.Serve(ctx, name)
+// received begins the response to a request. It is not inlined: see serve.
+//
+//go:noinline
+func (s *Server) received(w http.ResponseWriter, r *http.Request) *recorder {
+	rec := &recorder{ResponseWriter: w, began: time.Now(), id: r.Header.Get("X-Request-Id")}
+	if !requestID.MatchString(rec.id) {
+		rec.id = s.cfg.NewID()
+	}
+	w.Header().Set("X-Request-Id", rec.id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // lift the deadline of the connection's previous request
+	s.cfg.Metrics.http.inFlight.Inc()
+	return rec
+}
+
+// answered is deferred: it ends a request, and recovers from its panic.
+func (s *Server) answered(rec *recorder, r *http.Request) {
+	s.cfg.Metrics.http.inFlight.Dec()
+	if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // compared as in the standard library
+		s.cfg.Logger.Error("request panicked", "method", r.Method, "path", r.URL.Path, "request", rec.id, "panic", v, "stack", string(debug.Stack()))
+		if rec.status == 0 {
+			writeFailure(rec, Fail(http.StatusInternalServerError, "internal", "internal error"))
 		}
-		if end == nil {
-			next(ctx, w, r)
-			return
+	} else if v != nil {
+		defer panic(v) // aborts the connection
+	}
+	route := r.Pattern
+	if _, path, ok := strings.Cut(route, " "); ok {
+		route = path
+	}
+	took := time.Since(rec.began)
+	s.cfg.Metrics.http.request(r.Method, route, rec.status, took)
+	if s.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		at := tracecontext.FromHeader(r.Header.Values)
+		if rec.span != nil { // the server may have begun the trace
+			at = tracecontext.Of(rec.span)
 		}
-		rec, ok := w.(*recorder)
-		if !ok {
-			rec = &recorder{ResponseWriter: w}
-		}
-		rec.span = ctx
-		status := 0
-		defer func() {
-			about := &observe.Request{Method: r.Method, Scheme: "http", Host: (&url.URL{Host: r.Host}).Hostname(), Path: r.URL.Path, Route: route.Path, Protocol: strings.TrimPrefix(r.Proto, "HTTP/"), UserAgent: r.UserAgent()}
-			if r.TLS != nil {
-				about.Scheme = "https"
-			}
-			end(about, status)
-		}()
-		next(ctx, rec, r)
-		status = cmp.Or(rec.status, http.StatusOK)
-	})
+		s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
+			slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", rec.id), slog.String("trace", at.TraceID()))
+	}
+}
+
+// spanOf returns the name of the spans of a route's requests, or "" if they have none: probes and scrapers get none, nor does any request
+// if the server makes no spans.
+func (s *Server) spanOf(route *protocol.Route) string {
+	if !s.cfg.Observer.Traces() || route.Path == "/metrics" || strings.HasPrefix(route.Path, "/health") {
+		return ""
+	}
+	return route.Method + " " + route.Path
+}
+
+// span is the span of a request.
+type span struct {
+	rec      *recorder
+	end      func(about *observe.Request, status int) // nil if none is recorded
+	returned bool                                     // the handler did not panic
+}
+
+// begin finds out where a request is in its trace, and begins a span by that name, unless name is empty.
+func (c *call) begin(observer *observe.Plugin, name string) {
+	req := &c.req
+	req.ctx = tracecontext.With(req.r.Context(), tracecontext.FromHeader(req.r.Header.Values))
+	if name == "" {
+		return
+	}
+	if req.r.Method != req.route.Method { // HEAD
+		name = req.r.Method + " " + req.route.Path
+	}
+	if req.ctx, c.span.end = observer.Serve(req.ctx, name); c.span.end == nil {
+		return
+	}
+	rec, ok := req.w.(*recorder)
+	if !ok {
+		rec = &recorder{ResponseWriter: req.w}
+	}
+	rec.span = req.ctx
+	req.w, c.span.rec = rec, rec
+}
+
+// end ends the span of the call.
+func (c *call) end() {
+	if c.span.end == nil {
+		return
+	}
+	r, status := c.req.r, 0
+	if c.span.returned {
+		status = cmp.Or(c.span.rec.status, http.StatusOK)
+	}
+	about := &observe.Request{Method: r.Method, Scheme: "http", Host: (&url.URL{Host: r.Host}).Hostname(), Path: r.URL.Path,
+		Route: c.req.route.Path, Protocol: strings.TrimPrefix(r.Proto, "HTTP/"), UserAgent: r.UserAgent()}
+	if r.TLS != nil {
+		about.Scheme = "https"
+	}
+	c.span.end(about, status)
 }
 
 // recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
+	began  time.Time
+	id     string          // of the request
 	span   context.Context // has the span of the request; nil if there is none
 }
 

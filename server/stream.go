@@ -122,33 +122,43 @@ func (s *Streams) Follow(req *Request, threadID, runID string, after awaken.Curs
 	if s.HeadersOnly(req) {
 		return nil
 	}
-	ctx, cancel := s.WhileServing(req)
-	defer cancel()
-	shared := s.encodings.join(encodingKey{tenant: req.tenant, threadID: threadID, format: as.name})
-	defer s.encodings.leave(shared)
-	f := &feed{Streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, isNew: isNew, unlogged: as.frames,
-		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, as.frames) }}
-	defer f.open()()
-	wait, silent := eventlog.Follow{Pause: s.heartbeat, Collect: s.collect, AtEnd: isNew}, func() (over bool, err error) { return false, nil }
+	f := s.feed(req, threadID, runID, after, isNew, as)
+	defer f.close()
 	var err error
+	if !isNew { // the first event may be a long time off, and writing the headers takes less stack here than below
+		err = f.out.Flush()
+	}
+	if err == nil {
+		err = f.last(f.copy(f.follow, f.silent))
+	}
+	return s.End(req, f.out, err)
+}
+
+// feed begins a stream.
+func (s *Streams) feed(req *Request, threadID, runID string, after awaken.Cursor, isNew bool, as Format) *feed {
+	ctx, cancel := s.WhileServing(req)
+	shared := s.encodings.join(encodingKey{tenant: req.tenant, threadID: threadID, format: as.name})
+	f := &feed{Streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, isNew: isNew, unlogged: as.frames,
+		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, as.frames) },
+		follow: eventlog.Follow{Pause: s.heartbeat, Collect: s.collect, AtEnd: isNew}, silent: func() (over bool, err error) { return false, nil }}
+	done := f.open()
+	f.close = func() {
+		done()
+		s.encodings.leave(shared)
+		cancel()
+	}
 	if runID != "" {
 		// The run may be over, or be cancelled while queued and log no events. Its record is polled
 		// until the first event arrives.
 		record := newPoll()
-		wait.RunID, wait.First, silent = runID, pollFirst, func() (bool, error) {
+		f.follow.RunID, f.follow.First, f.silent = runID, pollFirst, func() (bool, error) {
 			if !record.due() {
 				return false, nil
 			}
 			return f.ended(f.at)
 		}
 	}
-	if !isNew { // the first event may be a long time off, and writing the headers takes less stack here than below
-		err = f.out.Flush()
-	}
-	if err == nil {
-		err = f.last(f.copy(wait, silent))
-	}
-	return s.End(req, f.out, err)
+	return f
 }
 
 // feed is one stream in progress.
@@ -165,6 +175,10 @@ type feed struct {
 	unlogged Framing       // of others
 	resumed  bool          // see protocol.Stream
 	isNew    bool          // see protocol.Stream
+
+	follow eventlog.Follow               // of a stream of [Streams.Follow]
+	silent func() (over bool, err error) // see copy
+	close  func()                        // releases what the stream holds
 }
 
 // open begins the response and counts the stream until close is called.

@@ -218,53 +218,62 @@ type runResult struct {
 // start accepts a run. The response is its stream or, with "stream": false or Accept:
 // application/json, its result.
 func (h *runs) start(req *server.Request, body *newRun) error {
+	r, err := submit(req, body)
+	if err != nil {
+		return err
+	}
+	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.HTTP().Header.Get("Accept")) {
+		return h.await(req, r)
+	}
+	return h.streams.Follow(req, r.ThreadID, r.RunID, r.After, r.New, server.NewFormat("raw", server.RawFrames))
+}
+
+// submit accepts a run, and says in the response's headers which it is.
+func submit(req *server.Request, body *newRun) (*mailbox.Receipt, error) {
 	switch {
 	case body.AgentID == nil && body.AgentIDCamel == nil:
-		return protocol.InvalidBody("agent_id is missing")
+		return nil, protocol.InvalidBody("agent_id is missing")
 	case body.Messages == nil:
-		return protocol.InvalidBody("messages is missing")
+		return nil, protocol.InvalidBody("messages is missing")
 	}
 	agent, err := protocol.Either("agent_id", valueOf(body.AgentID), valueOf(body.AgentIDCamel))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if strings.TrimSpace(agent) == "" {
-		return protocol.BadRequest("agent_id is empty")
+		return nil, protocol.BadRequest("agent_id is empty")
 	}
 	thread, err := protocol.Either("thread_id", body.ThreadID, body.ThreadIDCamel)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := protocol.CheckID("thread_id", thread); err != nil {
-		return err
+		return nil, err
 	}
 	msgs, err := server.MessagesOf(body.Messages)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := server.NewSubmission(req, body.Mode, mailbox.ModeInterrupt, "", body.Priority)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Request.UserID, err = req.ForUser(body.UserID); err != nil {
-		return err
+		return nil, err
 	}
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs
 	s.Request.Overrides, s.Request.FrontendTools = body.Overrides, body.FrontendTools
 	s.Request.OutputSchema, s.Request.Budget = body.OutputSchema, body.Budget
 	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
-		return err
+		return nil, err
 	}
 	r, err := server.Submit(req, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Writer().Header().Set("X-Run-Id", r.RunID)
 	req.Writer().Header().Set("X-Thread-Id", r.ThreadID)
-	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.HTTP().Header.Get("Accept")) {
-		return h.await(req, r)
-	}
-	return h.streams.Follow(req, r.ThreadID, r.RunID, r.After, r.New, server.NewFormat("raw", server.RawFrames))
+	return r, nil
 }
 
 // valueOf returns the value of a field, or "" if it is missing.
