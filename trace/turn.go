@@ -118,8 +118,8 @@ func (t *turnReader) event(e *awaken.Entry) {
 		}
 		t.say(e, llm.Delta{Kind: llm.ToolCallDelta, ID: ev.ID, Text: ev.ArgsDelta})
 	case *awaken.ToolCallReady:
-		if s := t.current(); s != nil && t.held(ev.ID) != nil {
-			t.hold(ev)
+		if s, c := t.current(), t.held(ev.ID); s != nil && c != nil {
+			t.hold(c)
 		} else if s != nil {
 			c := llm.ToolCall{ID: ev.ID, Name: ev.Name, Arguments: ev.Arguments}
 			if said := t.call(ev.ID); said != nil {
@@ -294,12 +294,12 @@ func (t *turnReader) held(callID string) *awaken.CallState {
 }
 
 // hold takes the model's answer from a message that a guard holds: such an answer is not streamed before the guard has seen it.
-func (t *turnReader) hold(ev *awaken.ToolCallReady) {
-	if ev.Name != "guard_output" {
+func (t *turnReader) hold(c *awaken.CallState) {
+	if c.Message == nil || c.Message.Point != awaken.OutputPoint {
 		t.none = true
 		return
 	}
-	t.hid = ev.ID
+	t.hid = c.CallID
 }
 
 // unveil reads an answer that a guard holds from a snapshot of the state.

@@ -148,10 +148,10 @@ func (p *past) heldCalls(act int, arrived bool) []*awaken.CallState {
 		case *awaken.InferenceComplete:
 			answered = true
 		case *awaken.ToolCallReady:
-			if ev.Name != "guard_input" || answered != arrived {
+			if answered != arrived || !strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
 				continue
 			}
-			if c := p.held(ev.ID, at); c != nil && c.Message != nil {
+			if c := p.held(ev.ID, at); c != nil && c.Message != nil && c.Message.Point == awaken.InputPoint {
 				out = append(out, c)
 			}
 		}
