@@ -69,7 +69,7 @@ func NewSubmission(req *Request, mode string, def mailbox.Mode, boundary, priori
 	if mode != "" {
 		m, err := mailbox.ParseMode(mode)
 		if err != nil {
-			return nil, protocol.BadRequest("%s", strings.TrimPrefix(err.Error(), "invalid request: "))
+			return nil, protocol.BadRequest("%s", strings.TrimPrefix(err.Error(), awaken.ErrInvalid.Error()+": "))
 		}
 		s.Mode = m
 	}

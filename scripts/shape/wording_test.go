@@ -24,11 +24,9 @@ var matching = map[string]bool{"Contains": true, "HasPrefix": true, "HasSuffix":
 
 // wordings are the files that match on the texts of other packages all the same, with the reason.
 var wordings = map[string]string{
-	"config/problem.go":                         "finds the field that an error of a validator is about",
-	"internal/document/document.go":             "says of an unknown field which namespace has it",
-	"cmd/awaken/internal/specfile/documents.go": "drops the prefix of errors that the server writes",
-	"llm/provider/classify.go":                  "reads the errors of providers",
-	"server/submit.go":                          "drops the prefix of errors of the engine",
+	"config/problem.go":             "finds the field that an error of a validator is about",
+	"internal/document/document.go": "says of an unknown field which namespace has it",
+	"llm/provider/classify.go":      "reads the errors of providers",
 }
 
 // words is a text for people: two words at least.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/document"
 )
@@ -289,7 +290,7 @@ var names = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.-]*`)
 // The line is that of the first field that the message names, or else the beginning of the
 // document.
 func Locate(docs []Document, err error) error {
-	text := strings.TrimPrefix(err.Error(), "invalid request: ")
+	text := strings.TrimPrefix(err.Error(), awaken.ErrInvalid.Error()+": ")
 	lines := strings.Split(text, "\n")
 	var last *Document
 	for i, line := range lines {
