@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/storetest"
@@ -25,7 +26,7 @@ func another(t *testing.T, settings string) func() awaken.Store {
 
 func TestLogs_AreTheSameInEveryProcess(t *testing.T) {
 	for seed, settings := range []string{"", "", "&default_query_exec_mode=exec", "&default_query_exec_mode=simple_protocol"} {
-		storetest.Logs(t, uint64(seed), 60, another(t, settings))
+		storetest.Logs(t, uint64(seed), testenv.Times(25, 60), another(t, settings))
 	}
 }
 

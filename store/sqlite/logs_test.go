@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/sqlite"
 	"github.com/awaken-go/awaken/store/storetest"
@@ -32,7 +33,7 @@ func another(t *testing.T) func() awaken.Store {
 
 func TestLogs_AreTheSameInEveryProcess(t *testing.T) {
 	for seed := range uint64(3) {
-		storetest.Logs(t, seed, 60, another(t))
+		storetest.Logs(t, seed, testenv.Times(25, 60), another(t))
 	}
 }
 

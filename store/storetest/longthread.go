@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -21,7 +22,8 @@ type Usage struct{ Statements, Bytes int64 }
 // LongThread calls used before and after each group, and begin, if it is not nil, before
 // the first group on the short and on the long thread.
 func LongThread(t *testing.T, s awaken.Store, tolerance float64, begin func(), used func() Usage) {
-	const first, last, groups, size, bulk = 10, 10_000, 11, 50, 70
+	const first, groups, size, bulk = 10, 11, 50, 70
+	last := testenv.Times(3000, 10_000)
 	l := NewLong(t, s, "t")
 	l.Grow(first, 1)
 	measure := func() Usage {
