@@ -88,6 +88,17 @@ func fileSize(r *awaken.ToolResult) (n int) {
 	return n
 }
 
+// attached returns the request with the files that its messages refer to. It is not inlined, because its frame is large and the run waits
+// for the model below its caller.
+//
+//go:noinline
+func (inf *inference) attached(ctx context.Context) (*llm.Request, error) {
+	own := inf.request
+	var err error
+	own.Messages, err = inf.attach(ctx, own.Messages)
+	return &own, err
+}
+
 // attach returns messages with the bytes of stored files instead of references. A file that is gone,
 // or one too many, becomes a text.
 func (inf *inference) attach(ctx context.Context, msgs llm.Messages) (llm.Messages, error) {

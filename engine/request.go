@@ -78,7 +78,9 @@ func (inf *inference) converse(ctx context.Context, req *llm.Request, before, af
 		w.before, w.after, w.plain = before, after, nil
 		return inf.fitFirst(ctx, req)
 	}
-	req.Messages = around(before, inf.conv.msgs.Clip(), after)
+	if req.Messages = inf.conv.msgs.Clip(); len(before)+len(after) > 0 {
+		req.Messages = around(before, req.Messages, after)
+	}
 	return inf.phases.transform(ctx, req)
 }
 

@@ -185,12 +185,10 @@ func (s *stream) receive() error {
 	s.err = nil
 	req := &s.inf.request
 	if s.inf.conv.blobs { // before the breaker: the model is not to blame if the store cannot be read
-		own := *req
 		var err error
-		if own.Messages, err = s.inf.attach(s.ctx, req.Messages); err != nil {
+		if req, err = s.inf.attached(s.ctx); err != nil {
 			return err
 		}
-		req = &own
 	}
 	if b := s.inf.agent.Breaker; b != nil {
 		var err error

@@ -26,16 +26,13 @@ const DigestVersion = 0
 
 // Digest returns the digests of a request. Text, if it is not nil, is applied to each text before it counts.
 func (r *Request) Digest(text func(string) string) RequestDigest {
-	prompt, tools, messages := digester{text: text}, digester{text: text}, r.Messages.digest(text)
-	prompt.blocks(r.System)
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		tools.add(t.Name)
-		tools.add(t.Description)
-		tools.json(t.Parameters)
-	}
+	return newDigest([4]uint64{r.prompt(text), r.tools(text), r.parameters(), r.Messages.digest(text)})
+}
+
+// newDigest writes digests, in one allocation.
+func newDigest(sums [4]uint64) RequestDigest {
 	buf, ends := make([]byte, 0, 64), [4]int{}
-	for i, h := range [4]uint64{prompt.sum, tools.sum, r.parameters(), messages.sum} {
+	for i, h := range sums {
 		buf = strconv.AppendUint(buf, h, 16)
 		ends[i] = len(buf)
 	}
@@ -43,9 +40,27 @@ func (r *Request) Digest(text func(string) string) RequestDigest {
 	return RequestDigest{all[:ends[0]], all[ends[0]:ends[1]], all[ends[1]:ends[2]], all[ends[2]:], DigestVersion}
 }
 
-// digest returns a digester that has digested the messages. With an index and without a text, it reads
-// only those that are new.
-func (m Messages) digest(text func(string) string) digester {
+// prompt returns the digest of the instructions.
+func (r *Request) prompt(text func(string) string) uint64 {
+	d := digester{text: text}
+	d.blocks(r.System)
+	return d.sum
+}
+
+// tools returns the digest of the tools.
+func (r *Request) tools(text func(string) string) uint64 {
+	d := digester{text: text}
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		d.add(t.Name)
+		d.add(t.Description)
+		d.json(t.Parameters)
+	}
+	return d.sum
+}
+
+// digest returns the digest of the messages. With an index and without a text, it reads only those that are new.
+func (m *Messages) digest(text func(string) string) uint64 {
 	d, known := digester{text: text}, false
 	if m.index != nil && text == nil {
 		d, known = m.index.digestOf(m.head)
@@ -58,7 +73,7 @@ func (m Messages) digest(text func(string) string) digester {
 	for _, msg := range m.tail {
 		d.message(msg)
 	}
-	return d
+	return d.sum
 }
 
 // parameters returns the digest of the model and the parameters.
