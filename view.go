@@ -78,6 +78,13 @@ func (v *View) Messages() []*llm.Message {
 	return msgs[:len(msgs):len(msgs)]
 }
 
+// Clip returns a copy of v. What is appended to one of the two does not affect the other.
+func (v *View) Clip() View {
+	c := *v
+	c.log, c.msgs = slices.Clip(c.log), slices.Clip(c.msgs)
+	return c
+}
+
 // History returns the conversation as people see it: as Messages does, but with the messages that
 // summaries stand for. The summaries are in it, too, each where it was written; see
 // [llm.Message.IsSummary]. The caller must not change it.

@@ -19,6 +19,10 @@ func (b *Mailbox) process(c *claim, settler *settler) {
 	c.waitForPrevious()
 	atBegun.Hit()
 	s := b.attempt(c.ctx, c)
+	if o := c.opening; o != nil {
+		o.fail(c)
+		return
+	}
 	c.settle(settler, &s, start)
 }
 
@@ -57,7 +61,7 @@ func (b *Mailbox) attempt(ctx context.Context, c *claim) (s Settlement) {
 		}
 	}()
 	s, err := c.run(ctx)
-	if err != nil {
+	if err != nil && c.opening == nil {
 		return b.settleError(ctx, c, err)
 	}
 	return s

@@ -26,6 +26,7 @@ type claim struct {
 	// acquired is what the claim has acquired, until the run takes it.
 	acquired atomic.Pointer[awaken.Checkpoint]
 	early    atomic.Bool // the thread was acquired by the claim, and the run has not committed since
+	opening  *opening    // nil once the store has the claim; its run's goroutine owns it
 
 	ending  atomic.Bool   // a commit that settles the dispatch is being made, or was made
 	settled Status        // how a commit settled the dispatch; "" if none did

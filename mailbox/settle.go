@@ -14,6 +14,9 @@ import (
 // be reported first, and messages that the run has not read, for which another one is queued. A tool
 // of the run may run others on other threads; they are not in this queue.
 func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
+	if c.opening != nil && cm.ThreadID == c.d.ThreadID {
+		return c.opening.accept(ctx, c, cm)
+	}
 	run, done := &cm.Run, cm.Run.Status == awaken.RunDone
 	own := run.RunID == c.d.RunID
 	if run.Status == awaken.RunRunning && cm.ThreadID == c.d.ThreadID && c.early.Load() {

@@ -38,12 +38,17 @@ func (b *Mailbox) employ(c *crew) {
 // run begins a claimed dispatch, whose claim was requested at from, unless it has begun.
 func (b *Mailbox) run(c *crew, d *Dispatch, from time.Time) {
 	if claimed := b.begin(c.runs, d, from); claimed != nil {
-		c.running.Add(1)
-		select {
-		case c.idle <- claimed:
-		default:
-			c.hands.Go(func() { c.work(b, claimed) })
-		}
+		c.take(b, claimed)
+	}
+}
+
+// take lets a goroutine run a claim.
+func (c *crew) take(b *Mailbox, claimed *claim) {
+	c.running.Add(1)
+	select {
+	case c.idle <- claimed:
+	default:
+		c.hands.Go(func() { c.work(b, claimed) })
 	}
 }
 
@@ -101,10 +106,15 @@ func (s *slot) claim() *ClaimRequest {
 
 // fill begins a dispatch that was claimed for the slot. If d is nil, none was.
 func (s *slot) fill(d *Dispatch) {
-	defer s.crew.running.Done()
 	if d != nil {
 		s.box.run(s.crew, d, s.from)
 	}
+	s.release()
+}
+
+// release ends the reservation of the slot.
+func (s *slot) release() {
+	defer s.crew.running.Done()
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
 	delete(s.crew.reserved, s)

@@ -273,6 +273,12 @@ func (t *Tenant) enqueue(ctx context.Context, terms Terms, d *Dispatch) (left []
 		s.fill(nil)
 		return nil, context.Cause(ctx)
 	}
+	if stored, err := s.open(ctx, t, terms, d); stored != nil || err != nil {
+		if stored != nil {
+			*d = *stored
+		}
+		return nil, err
+	}
 	terms.Start = s.claim()
 	call, cancel := patient(ctx)
 	defer cancel()

@@ -129,28 +129,47 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return call, func() { stop(); cancel() }
 }
 
-// begin registers the claim on d, which was requested at from. It returns nil if the claim is in flight
+// begin begins the claim on d, which was requested at from. It returns nil if the claim is in flight
 // already: a worker that asks what became of a dispatch may find what it is just claiming.
 func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim {
+	c := b.newClaim(ctx, d, from)
+	if !b.register(c) {
+		c.lease.release()
+		c.cancel(nil)
+		return nil
+	}
+	return c
+}
+
+// newClaim returns a claim on d, which was requested at from.
+func (b *Mailbox) newClaim(ctx context.Context, d *Dispatch, from time.Time) *claim {
 	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
 	c.steps.Store(int64(d.Steps))
 	c.acquired.Store(d.Checkpoint)
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c) })
+	b.mu.Lock()
+	c.before = b.latest[[2]string{d.Tenant, d.ThreadID}]
+	b.mu.Unlock()
+	return c
+}
+
+// register adds a claim that the store has to those in flight. It reports false if it is among them.
+func (b *Mailbox) register(c *claim) bool {
+	d := c.d
 	b.mu.Lock()
 	if o := b.inFlight[d.ID]; o != nil && o.d.ClaimToken == d.ClaimToken {
 		b.mu.Unlock()
-		return nil
+		return false
 	}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c) })
 	b.inFlight[d.ID] = c
-	thread := [2]string{d.Tenant, d.ThreadID}
-	c.before, b.latest[thread] = b.latest[thread], c
+	b.latest[[2]string{d.Tenant, d.ThreadID}] = c
 	b.mu.Unlock()
 	if !b.self.is(d.ClaimedBy, time.Now()) {
 		c.abandon() // the process died while it claimed
 	}
 	b.cfg.Observer.Claimed(d, time.Duration(max(0, d.UpdatedAt-max(d.AvailableAt, d.CreatedAt)))*time.Millisecond)
-	return c
+	return true
 }
 
 // forget removes a claim whose dispatch is settled or lost.

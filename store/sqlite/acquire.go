@@ -54,48 +54,57 @@ func (s *scope) acquire(ctx context.Context, threadID string, may func(c *conn) 
 	}
 	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread}
 	if t.MessageCount == 0 && t.LatestRunID == "" && t.Posted == 0 {
+		s.db.warm.Acquired(s.tenant, &t, cp, new(awaken.View))
 		return cp, nil // a new thread
+	}
+	if known := s.db.warm.Take(s.tenant, &t); known != nil {
+		return known, nil
 	}
 	// From here on a commit with an older fence is refused, so the read below sees the
 	// thread as it was when the fence was raised, unless a later owner has committed; then
 	// the commits of this one are refused.
-	if err := s.db.read(ctx, func(c *conn) error { return s.fill(ctx, c.of(s.tenant), threadID, cp) }); err != nil {
+	var view awaken.View
+	if err := s.db.read(ctx, func(c *conn) (err error) {
+		view, err = s.fill(ctx, c.of(s.tenant), threadID, cp)
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
+	s.db.warm.Acquired(s.tenant, &t, cp, &view)
 	return cp, nil
 }
 
 // fill reads the rest of a checkpoint.
-func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awaken.Checkpoint) error {
+func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awaken.Checkpoint) (view awaken.View, err error) {
 	rows, on := c.scope(), portConn{c.conn}
 	t, err := rows.Thread(ctx, on, threadID)
 	if err != nil {
-		return err
+		return view, err
 	}
 	cp.Thread = t.Thread
-	view, err := s.logs.Read(s.tenant, t, func(after int, tail *sqlstore.Tail) error {
+	view, err = s.logs.Read(s.tenant, t, func(after int, tail *sqlstore.Tail) error {
 		return c.messages(ctx, t, after, t.MessageCount, tail)
 	})
 	if err != nil {
-		return err
+		return view, err
 	}
 	cp.View, cp.Index, cp.HasBlobs = view.Messages(), view.Index(), view.HasBlobs()
 	if t.Unread > 0 {
 		if cp.Inbox, err = rows.Unread(ctx, on, threadID); err != nil {
-			return err
+			return view, err
 		}
 	}
 	if t.LatestRunID == "" {
-		return nil
+		return view, nil
 	}
 	if cp.Run, err = rows.Run(ctx, on, t.LatestRunID); err != nil || cp.Run == nil {
-		return err
+		return view, err
 	}
 	if cp.Calls, err = c.calls(ctx, t.LatestRunID); err != nil {
-		return err
+		return view, err
 	}
 	cp.Calls = threads.LastStep(cp.Calls)
-	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{s.tenant, threadID, t.LatestRunID},
+	return view, c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{s.tenant, threadID, t.LatestRunID},
 		func(scan sqlstore.Scan) error {
 			var run, key string
 			var value sql.RawBytes

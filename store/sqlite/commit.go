@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -27,12 +28,20 @@ func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+		err = fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
-	if refused == nil {
-		s.db.marks.Written(s.tenant, c, w.marks)
+	return s.committed(w, cmp.Or(err, refused))
+}
+
+// committed notes the outcome of a commit.
+func (s *scope) committed(w *commit, err error) error {
+	if err != nil {
+		s.db.warm.Drop(s.tenant, w.ThreadID)
+		return err
 	}
-	return refused
+	s.db.warm.Committed(s.tenant, w.Commit, false)
+	s.db.marks.Written(s.tenant, w.Commit, w.marks)
+	return nil
 }
 
 // newCommit returns a commit in flight.
@@ -145,6 +154,11 @@ func (c *commit) write(db *conn) (refused, err error) {
 			return refused, err
 		}
 	}
+	return nil, c.writeRows(db)
+}
+
+// writeRows writes what the commit adds to the row of its thread and its run.
+func (c *commit) writeRows(db *conn) error {
 	var last any // nil without entries: the last sequence number of the thread
 	if len(c.Entries) > 0 {
 		last = int64(c.last)
@@ -156,15 +170,15 @@ func (c *commit) write(db *conn) (refused, err error) {
 	if _, err := db.exec(`INSERT INTO {p}_commits (tenant, thread, last, before, upto, time, run, epoch, messages, entries, calls, asks)
 		VALUES (?1, ?2, coalesce(?3, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
 		c.tenant, c.ThreadID, last, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls, asks); err != nil {
-		return nil, err
+		return err
 	}
 	for _, mark := range c.marks {
 		if _, err := db.exec(`INSERT OR IGNORE INTO {p}_run_marks (tenant, run, mark, born) SELECT tenant, id, ?3, born FROM {p}_runs WHERE tenant = ?1 AND id = ?2`,
 			c.tenant, c.Run.RunID, mark); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, c.writeState(db)
+	return c.writeState(db)
 }
 
 // takeThread is the statement of takeStep.

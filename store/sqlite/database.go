@@ -29,6 +29,7 @@ type database struct {
 	// readers holds the idle connections; nil stands for one that is not open yet.
 	readers chan *conn
 	marks   sqlstore.Marks
+	warm    *sqlstore.Warm
 
 	statements, transactions atomic.Int64       // counters for tests
 	trace                    func(query string) // for tests; nil for none

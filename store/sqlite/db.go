@@ -89,7 +89,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	f := &database{path: abs, prefix: prefix, now: o.Now, sql: pool, translate: dialect.Translator(prefix), readers: make(chan *conn, o.Readers)}
+	f := &database{path: abs, prefix: prefix, now: o.Now, sql: pool, translate: dialect.Translator(prefix), warm: sqlstore.NewWarm(), readers: make(chan *conn, o.Readers)}
 	for range o.Readers {
 		f.readers <- nil
 	}

@@ -144,6 +144,7 @@ func (c queueConn) own(k queueKey, d *mailbox.Dispatch) error {
 			var t sqlstore.Thread
 			err := t.Scan(dialect, scan)
 			d.Checkpoint = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread}
+			c.db.warm.Acquired(k.tenant, &t, d.Checkpoint, new(awaken.View))
 			return err
 		})
 }

@@ -20,6 +20,9 @@ func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.
 	err = s.db.writer.write(s.tenant, func(conn *conn) (err error) {
 		c := queueConn{conn}
 		out, refused = mailbox.Settled{}, nil
+		if finished, err := (&finishing{w, &x}).write(c, wake, &out); finished || err != nil {
+			return err
+		}
 		k, _, held, err := c.claimed(x.Claim)
 		if err != nil {
 			return err
@@ -39,14 +42,13 @@ func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.
 		out, err = c.settleRun(k, cm, &x, wake)
 		return err
 	})
-	if err == nil && refused == nil {
-		s.db.marks.Written(s.tenant, cm, w.marks)
-		return out, nil
-	}
 	if err != nil {
 		err = fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
 	}
-	return mailbox.Settled{}, cmp.Or(err, refused)
+	if err := s.committed(w, cmp.Or(err, refused)); err != nil {
+		return mailbox.Settled{}, err
+	}
+	return out, nil
 }
 
 // forAnyRun selects unread items of the inbox of thread ?2 that hold messages for any run.

@@ -20,6 +20,7 @@ type Store struct {
 
 var (
 	_ mailbox.Handle      = (*Store)(nil)
+	_ mailbox.Starter     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)

@@ -118,7 +118,7 @@ func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.Ch
 		}
 		switch children {
 		case awaken.DetachChildren:
-			if _, err := c.Exec(ctx, statement(`UPDATE {p}_threads SET parent = '' WHERE tenant = ? AND parent = ? AND parent <> ''`, s.scope.tenant, ids[0])); err != nil {
+			if _, err := c.Exec(ctx, statement(`UPDATE {p}_threads SET parent = '', edits = edits + 1 WHERE tenant = ? AND parent = ? AND parent <> ''`, s.scope.tenant, ids[0])); err != nil {
 				return err
 			}
 		case awaken.CascadeChildren:
@@ -264,7 +264,7 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 		if err != nil {
 			return err
 		}
-		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), user_id = ?8, touched = {tick}
+		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET edits = edits + 1, resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), user_id = ?8, touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
 			s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli(), s.scope.id(t.UserID))
 		if err != nil || threads.SameNotes(was.Notes, t.Notes) {

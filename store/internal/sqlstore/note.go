@@ -34,7 +34,7 @@ func (s *Scope) note(ctx context.Context, c Conn, was, now *awaken.Thread) error
 		return err
 	}
 	before, after := threads.Pins(was.Notes), threads.Pins(now.Notes)
-	b := []Statement{statement(`UPDATE {p}_threads SET notes = ?3, pinned = ?4 WHERE tenant = ?1 AND id = ?2`, s.tenant, s.id(now.ID), notes, len(after) > 0)}
+	b := []Statement{statement(`UPDATE {p}_threads SET edits = edits + 1, notes = ?3, pinned = ?4 WHERE tenant = ?1 AND id = ?2`, s.tenant, s.id(now.ID), notes, len(after) > 0)}
 	for run := range after {
 		if !before[run] {
 			b = append(b, statement(`INSERT INTO {p}_run_marks (tenant, run, mark, born) SELECT r.tenant, r.id, '`+pinMark+`', r.born FROM {p}_runs r

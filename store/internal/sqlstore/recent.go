@@ -10,7 +10,7 @@ import (
 
 // recentColumns are the columns of a thread t and its run r.
 const recentColumns = `t.id, t.resource, t.parent, t.title, t.custom, t.created, t.updated, t.messages, t.open_run, t.latest_run,
-	t.fence, t.generation, t.last_seq, t.posted, t.unread, t.fork_of, t.fork_seq, t.user_id, t.incarnation, t.notes, r.id, ` + runRecord
+	t.fence, t.generation, t.last_seq, t.posted, t.unread, t.fork_of, t.fork_seq, t.user_id, t.incarnation, t.notes, t.edits, r.id, ` + runRecord
 
 // Recent returns a thread with its open or latest run and its last messages. It reads the first two with
 // one statement, and messages that this process does not know with another.

@@ -21,18 +21,20 @@ type Thread struct {
 	ForkSeq int
 	// Incarnation differs from that of every thread with the same id that was removed.
 	Incarnation int64
+	// Edits counts the changes of the row that no owner made: of its metadata, its notes and its parent.
+	Edits int64
 }
 
 // ThreadColumns are the columns that [Thread.Scan] scans.
 const ThreadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
-	fence, generation, last_seq, posted, unread, fork_of, fork_seq, user_id, incarnation, notes`
+	fence, generation, last_seq, posted, unread, fork_of, fork_seq, user_id, incarnation, notes, edits`
 
 // Scan scans a row of ThreadColumns.
 func (t *Thread) Scan(d *Dialect, scan Scan) error {
 	var custom, notes []byte
 	var forkOf *string
 	err := scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
-		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq, &t.UserID, &t.Incarnation, &notes)
+		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq, &t.UserID, &t.Incarnation, &notes, &t.Edits)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,7 @@ CREATE TABLE {p}_threads (
 	incarnation bigint NOT NULL DEFAULT nextval('{p}_incarnations'),
 	cost       bigint,                     -- of its runs, as they last began, waited or ended, in billionths of a US dollar; NULL if they cost nothing
 	notes      text,                       -- JSON object: what programs keep about the thread, by name
+	edits      bigint NOT NULL DEFAULT 0,  -- changes of the row that no owner made
 	pinned     boolean NOT NULL DEFAULT false -- whether a note pins one of its runs, which then has the mark pin
 ) WITH (fillfactor = 70);
 CREATE INDEX {p}_threads_touched ON {p}_threads (tenant, touched DESC);

@@ -35,6 +35,7 @@ CREATE TABLE {p}_threads (
 	incarnation INTEGER NOT NULL DEFAULT (random()),
 	cost       INTEGER,                     -- of its runs, as they last began, waited or ended, in billionths of a US dollar; NULL if they cost nothing
 	notes      TEXT,                        -- JSON object: what programs keep about the thread, by name
+	edits      INTEGER NOT NULL DEFAULT 0,  -- changes of the row that no owner made
 	pinned     INTEGER NOT NULL DEFAULT FALSE, -- whether a note pins one of its runs, which then has the mark pin
 	PRIMARY KEY (tenant, id)
 ) WITHOUT ROWID;
