@@ -82,6 +82,9 @@ func (v *View) Messages() []*llm.Message {
 func (v *View) Clip() View {
 	c := *v
 	c.log, c.msgs = slices.Clip(c.log), slices.Clip(c.msgs)
+	if c.index != nil {
+		c.index = new(llm.Index)
+	}
 	return c
 }
 

@@ -100,6 +100,7 @@ func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log, segm
 		return nil, err
 	}
 	cp.View, cp.Index, cp.HasBlobs = view.Messages(), view.Index(), view.HasBlobs()
+	s.warm.Acquired(s.tenant, &t, cp, &view)
 	cp.Calls = threads.LastStep(sqlstore.Ledger(calls))
 	return cp, nil
 }

@@ -22,8 +22,19 @@ func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	return s.commit(ctx, c, &pending{repeat: c.Number != 0})
 }
 
-// commit makes a commit that p describes.
+// commit makes a commit that p describes, and keeps what it leaves.
 func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error {
+	err := s.apply(ctx, c, p)
+	if err != nil {
+		s.warm.Drop(s.tenant, c.ThreadID)
+	} else {
+		s.warm.Committed(s.tenant, c, false)
+	}
+	return err
+}
+
+// apply makes a commit that p describes.
+func (s *scope) apply(ctx context.Context, c *awaken.Commit, p *pending) error {
 	invalid := c.Run.Validate()
 	if invalid == nil {
 		p.quick = s.commits.quickly(c)

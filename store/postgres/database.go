@@ -15,6 +15,7 @@ import (
 // database is a pool of connections with the settings of the store.
 type database struct {
 	pool    *pgxpool.Pool
+	hot     *pgxpool.Pool // connections for the statements of every run; see hotPool
 	prefix  string        // of all table and function names
 	timeout time.Duration // of commits, which contexts do not cancel
 	ping    time.Duration // how often connections that listen are checked

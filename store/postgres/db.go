@@ -76,6 +76,9 @@ type DB struct {
 	enqueuer  *enqueuer
 	announcer *announcer
 	logs      *sqlstore.Logs
+	starter   *starter
+	finisher  *finisher
+	warm      *sqlstore.Warm
 	horizon   *horizon
 }
 
@@ -111,8 +114,12 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := migrate(ctx, d.pool, schema, prefix); err != nil {
+	if d.hot, err = hotPool(ctx, config, d); err != nil {
 		d.pool.Close()
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	if err := migrate(ctx, d.pool, schema, prefix); err != nil {
+		d.close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, classified(err))
 	}
 	return newDB(d, o), nil
@@ -121,13 +128,13 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 func newDB(d *database, o Options) *DB {
 	a, h := newAnnouncer(d), &horizon{db: d}
 	return &DB{queue: &queue{db: d, announcer: a}, Ports: sqlstore.NewPorts(d, h.advance), database: d, commits: newCommits(d, o.Lanes),
-		enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger), horizon: h}
+		enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger), starter: newStarter(d), finisher: newFinisher(d), warm: sqlstore.NewWarm(), horizon: h}
 }
 
 // Close waits for operations in flight and closes all connections.
 func (db *DB) Close() {
 	db.stop()
-	db.database.pool.Close()
+	db.database.close()
 }
 
 // stop waits for notifications in flight and closes everything but the pool.
@@ -153,7 +160,8 @@ func (db *DB) Place(ctx context.Context) (string, error) {
 func (db *DB) Store(tenant string) *Store {
 	return &Store{
 		ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, escape(tenant)), engine, db.logs)},
-		scope{db: db.database, tenant: escape(tenant), commits: db.commits, enqueuer: db.enqueuer, announcer: db.announcer, logs: db.logs},
+		scope{db: db.database, tenant: escape(tenant), commits: db.commits, enqueuer: db.enqueuer, announcer: db.announcer, logs: db.logs,
+			starter: db.starter, finisher: db.finisher, warm: db.warm},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Enqueue queues dispatches that start runs, in one round trip. Concurrent calls are
@@ -48,6 +49,7 @@ func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox
 				t := awaken.Thread{ID: d.ThreadID, UserID: d.Request.UserID, End: awaken.Cursor{Epoch: q.fence}}
 				t.Metadata.CreatedAt, t.Metadata.UpdatedAt = q.at, q.at
 				d.Checkpoint = &awaken.Checkpoint{Fence: q.fence, Thread: t}
+				s.warm.Acquired(s.tenant, &sqlstore.Thread{Thread: t}, d.Checkpoint, new(awaken.View))
 			}
 			continue
 		}

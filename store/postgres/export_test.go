@@ -51,7 +51,7 @@ func (db *DB) Rest() bool {
 func (db *DB) Again(now func() time.Time) *DB {
 	o := Options{Now: now}
 	o.setDefaults()
-	d := &database{pool: db.database.pool, prefix: db.database.prefix, timeout: o.CommitTimeout, ping: o.Ping, now: o.Now, translate: db.database.translate}
+	d := &database{pool: db.database.pool, hot: db.database.hot, prefix: db.database.prefix, timeout: o.CommitTimeout, ping: o.Ping, now: o.Now, translate: db.database.translate}
 	db.database.texts.Range(func(query, text any) bool { d.texts.Store(query, text); return true })
 	return newDB(d, o)
 }

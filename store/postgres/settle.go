@@ -17,6 +17,17 @@ import (
 // CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches in the
 // same transaction and the same round trip. Like Commit, it ignores ctx.
 func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
+	out, done, err := s.finish(ctx, c, &x, wake)
+	if err != nil {
+		return out, fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+	}
+	if done {
+		s.warm.Committed(s.tenant, c, false)
+		if out.Ready {
+			s.announcer.announce(mailbox.Signal{Ready: true})
+		}
+		return out, nil
+	}
 	p := &pending{repeat: c.Number != 0, settles: newSettling(c, &x, wake)}
 	defer p.settles.params.free()
 	err = s.commit(ctx, c, p)

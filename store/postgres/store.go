@@ -20,6 +20,7 @@ type Store struct {
 
 var (
 	_ mailbox.Handle      = (*Store)(nil)
+	_ mailbox.Starter     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
@@ -40,6 +41,9 @@ type scope struct {
 	enqueuer  *enqueuer
 	announcer *announcer
 	logs      *sqlstore.Logs
+	starter   *starter
+	finisher  *finisher
+	warm      *sqlstore.Warm
 }
 
 // Bodies returns what the models of the tenant were asked, as far as it was kept.

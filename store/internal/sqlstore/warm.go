@@ -65,7 +65,7 @@ func (w *Warm) Expected(tenant, thread string) *awaken.Checkpoint {
 func (t *warmThread) next() *awaken.Checkpoint {
 	cp := t.cp
 	cp.Fence++
-	cp.View, cp.HasBlobs = t.view.Messages(), t.view.HasBlobs()
+	cp.View, cp.Index, cp.HasBlobs = t.view.Messages(), t.view.Index(), t.view.HasBlobs()
 	return &cp
 }
 
@@ -86,7 +86,7 @@ func (w *Warm) Acquired(tenant string, t *Thread, cp *awaken.Checkpoint, view *a
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := &warmThread{key: logKey{tenant, t.ID}, cp: *cp, view: view.Clip(), edits: t.Edits, bytes: warmBase}
-	n.cp.View, n.cp.Calls, n.cp.RunState, n.cp.Inbox = nil, nil, nil, nil
+	n.cp.View, n.cp.Index, n.cp.Calls, n.cp.RunState, n.cp.Inbox = nil, nil, nil, nil, nil
 	for _, m := range view.Log() {
 		n.bytes += size(m)
 	}

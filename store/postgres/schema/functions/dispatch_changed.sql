@@ -1,22 +1,10 @@
--- Logs that a dispatch changed, and keeps the last 20 failures of its attempts.
+-- Logs that dispatches changed.
 CREATE OR REPLACE FUNCTION {p}_dispatch_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-	v_list jsonb;
 BEGIN
-	IF NEW.status <> OLD.status OR NEW.completed = 0 AND (NEW.available <> OLD.available OR NEW.attempts > OLD.attempts OR NEW.lost > OLD.lost) THEN
-		INSERT INTO {p}_changes (tenant, kind, time, thread, run, status, ref)
-			VALUES (NEW.tenant, 'dispatch', {p}_now() / 1000, NEW.thread, NEW.run, NEW.status, NEW.id);
-	END IF;
-	IF NEW.lost > 0 AND NEW.lost <> OLD.lost
-		OR NEW.lost = 0 AND NEW.attempts > 0 AND (NEW.attempts <> OLD.attempts OR NEW.steps <> OLD.steps)
-		OR NEW.status = 'DeadLetter' AND OLD.status <> 'DeadLetter' AND NEW.error <> OLD.error THEN
-		v_list := coalesce(NEW.failures, '[]')::jsonb;
-		IF jsonb_array_length(v_list) >= 20 THEN v_list := v_list - 0; END IF;
-		UPDATE {p}_dispatches d SET failures = (v_list || jsonb_build_object('at', NEW.updated, 'error', CASE WHEN NEW.lost > 0 THEN '' ELSE NEW.error END,
-				'worker', coalesce((SELECT q.consumer FROM {p}_queues q WHERE q.tenant = NEW.tenant AND q.id = NEW.thread AND q.claimed = NEW.id), ''),
-				'lost', NEW.lost > 0))::text
-			WHERE d.tenant = NEW.tenant AND d.id = NEW.id;
-	END IF;
+	INSERT INTO {p}_changes (tenant, kind, time, thread, run, status, ref)
+		SELECT d.tenant, 'dispatch', {p}_now() / 1000, d.thread, d.run, d.status, d.id FROM changed d JOIN was w ON w.id = d.id AND w.tenant = d.tenant
+		WHERE d.status <> w.status OR d.completed = 0 AND (d.available <> w.available OR d.attempts > w.attempts OR d.lost > w.lost);
 	RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER {p}_changed AFTER UPDATE ON {p}_dispatches FOR EACH ROW EXECUTE FUNCTION {p}_dispatch_changed();
+CREATE OR REPLACE TRIGGER {p}_changed AFTER UPDATE ON {p}_dispatches REFERENCING OLD TABLE AS was NEW TABLE AS changed
+	FOR EACH STATEMENT EXECUTE FUNCTION {p}_dispatch_changed();
