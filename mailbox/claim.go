@@ -27,6 +27,8 @@ type claim struct {
 	acquired atomic.Pointer[awaken.Checkpoint]
 	early    atomic.Bool // the thread was acquired by the claim, and the run has not committed since
 	opening  *opening    // nil once the store has the claim; its run's goroutine owns it
+	// decided is closed when the store has or has refused a claim that was opened; it is nil for others.
+	decided chan struct{}
 
 	ending  atomic.Bool   // a commit that settles the dispatch is being made, or was made
 	settled Status        // how a commit settled the dispatch; "" if none did

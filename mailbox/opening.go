@@ -65,7 +65,11 @@ func (s *slot) open(ctx context.Context, t *Tenant, terms Terms, d *Dispatch) (*
 	own.Fresh, own.Checkpoint = true, cp
 	c := s.box.newClaim(s.crew.runs, own, s.from)
 	o := &opening{store: store, terms: terms, slot: s, done: make(chan opened, 1)}
-	c.opening = o
+	c.opening, c.decided = o, make(chan struct{})
+	if !s.box.announce(c) {
+		o.end(c)
+		return nil, nil
+	}
 	s.crew.take(s.box, c)
 	gone, cancel := patient(ctx)
 	defer cancel()
@@ -100,16 +104,42 @@ func (o *opening) accept(ctx context.Context, c *claim, cm *awaken.Commit) error
 	c.opening = nil
 	c.early.Store(false)
 	b.register(c)
+	close(c.decided)
 	o.slot.release()
 	o.done <- opened{d: clone(c.d)}
 	return nil
 }
 
-// fail ends an opening whose run has returned without a first commit.
-func (o *opening) fail(c *claim) {
+// announce lets later claims of the thread wait until the store has decided on one that is opened. It reports false if a run of the
+// thread is in flight in this process: the store would refuse another.
+func (b *Mailbox) announce(c *claim) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	thread := [2]string{c.d.Tenant, c.d.ThreadID}
+	if o := b.latest[thread]; o != nil && !o.ending.Load() {
+		return false
+	}
+	b.latest[thread] = c
+	return true
+}
+
+// end ends an opening that the store has not accepted.
+func (o *opening) end(c *claim) {
 	c.lease.release()
 	c.cancel(nil)
+	b, thread := c.tenant.box, [2]string{c.d.Tenant, c.d.ThreadID}
+	b.mu.Lock()
+	if b.latest[thread] == c {
+		delete(b.latest, thread)
+	}
+	b.mu.Unlock()
+	close(c.decided)
 	close(c.over)
+}
+
+// fail ends an opening whose run has returned without a first commit.
+func (o *opening) fail(c *claim) {
+	o.end(c)
 	if o.err != nil {
 		go o.slot.seek(c.tenant, c.d.ID) // the store may have accepted it all the same
 	}

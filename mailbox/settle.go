@@ -78,8 +78,15 @@ func (c *claim) wakeAtExpiry(run *awaken.Run) *Dispatch {
 }
 
 // waitForPrevious waits until the thread's previous claim is forgotten, if a commit has settled it:
-// its run has only to publish what it committed.
+// its run has only to publish what it committed. It also waits until the store has decided on one that was opened, whose run has
+// to leave the thread if the store has refused it.
 func (c *claim) waitForPrevious() {
+	if b := c.before; b != nil && b.decided != nil {
+		select {
+		case <-b.decided:
+		case <-c.ctx.Done():
+		}
+	}
 	if b := c.before; b != nil && b.ending.Load() {
 		select {
 		case <-b.over:

@@ -40,7 +40,7 @@ type finishing struct {
 func (s *scope) finish(ctx context.Context, c *awaken.Commit, x *mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, done bool, err error) {
 	run := &c.Run
 	if run.Validate() != nil || run.Status != awaken.RunDone || run.ThreadID != c.ThreadID || c.Number == 0 || len(c.Read)+len(c.State) > 0 || wake != nil ||
-		x.Status != mailbox.Acked && x.Status != mailbox.Cancelled || len(s.commits.marks.New(s.tenant, c)) > 0 {
+		x.Status != mailbox.Acked && x.Status != mailbox.Cancelled || x.Failed || x.Error != "" || len(s.commits.marks.New(s.tenant, c)) > 0 {
 		return out, false, nil
 	}
 	f := &finishing{tenant: s.tenant, commit: c, settlement: x, facets: dialect.Facets(run)}
@@ -93,8 +93,6 @@ func (f *finisher) makeGroup(ctx context.Context, calls []*finishing) {
 		c.id(x.Token)
 		c.text(string(x.Status))
 		c.number(int64(max(x.Steps, 0)))
-		c.flag(x.Failed)
-		c.id(x.Error)
 		c.flag(cm.Run.Termination.Type == awaken.Cancelled)
 		c.endRow()
 		for _, m := range r.messages {
@@ -115,7 +113,7 @@ func (f *finisher) makeGroup(ctx context.Context, calls []*finishing) {
 	})
 }
 
-var finishArguments = numbered(34)
+var finishArguments = numbered(32)
 
 // commitRows is what a commit writes, encoded.
 type commitRows struct {

@@ -46,7 +46,9 @@ type starting struct {
 }
 
 // Expected returns the checkpoint of a thread as this process knows it.
-func (s *scope) Expected(threadID string) *awaken.Checkpoint { return s.warm.Expected(s.tenant, threadID) }
+func (s *scope) Expected(threadID string) *awaken.Checkpoint {
+	return s.warm.Expected(s.tenant, threadID)
+}
 
 // Start accepts a run and begins it, in one transaction and one round trip. Concurrent calls are grouped. Like Commit, it ignores ctx.
 func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispatch, c *awaken.Commit) (bool, error) {

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -65,6 +63,6 @@ func (f *finishing) finishRun(c queueConn) error {
 		set += `, agent = ?10, version = ?11, origin = ?12, parent = ?13, created = ?14`
 		args = append(args, fs.Agent, fs.Version, fs.Origin, fs.Parent, fs.Created)
 	}
-	_, err := c.row(context.Background(), `UPDATE {p}_runs SET `+set+` WHERE tenant = ?1 AND id = ?2 RETURNING 1`, args, new(int))
+	_, err := c.exec(`UPDATE {p}_runs SET `+set+` WHERE tenant = ?1 AND id = ?2`, args...)
 	return err
 }

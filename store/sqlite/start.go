@@ -10,7 +10,9 @@ import (
 )
 
 // Expected returns the checkpoint of a thread as this process knows it.
-func (s *scope) Expected(threadID string) *awaken.Checkpoint { return s.db.warm.Expected(s.tenant, threadID) }
+func (s *scope) Expected(threadID string) *awaken.Checkpoint {
+	return s.db.warm.Expected(s.tenant, threadID)
+}
 
 // Start accepts a run and begins it, in one transaction. Like Commit, it ignores ctx.
 func (s *scope) Start(_ context.Context, terms mailbox.Terms, d *mailbox.Dispatch, cm *awaken.Commit) (started bool, err error) {

@@ -58,13 +58,13 @@ BEGIN
 			RETURNING h.tenant, h.id, h.last_seq, h.commits, h.messages, h.user_id
 	), t AS MATERIALIZED (
 		SELECT * FROM made UNION ALL SELECT * FROM kept
-	), d AS (
-		INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request, born, message, said)
-			SELECT b.tenant, b.id, b.thread, b.run, 'Queued', b.priority, at, at, at, b.turn, b.most, b.dedupe, b.key, b.digest, b.request, b.born, b.message, b.said
-			FROM b JOIN t ON t.tenant = b.tenant AND t.id = b.thread
 	), x AS (
 		INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, created, user_id)
 			SELECT b.tenant, b.run, b.thread, 'running', b.born, b.record, least(t.last_seq, b.first - 1), 9223372036854775807, b.agent, b.version, b.origin, b.created, t.user_id
+			FROM b JOIN t ON t.tenant = b.tenant AND t.id = b.thread
+	), d AS (
+		INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request, born, message, said)
+			SELECT b.tenant, b.id, b.thread, b.run, 'Queued', b.priority, at, at, at, b.turn, b.most, b.dedupe, b.key, b.digest, b.request, b.born, b.message, b.said
 			FROM b JOIN t ON t.tenant = b.tenant AND t.id = b.thread
 	), c AS (
 		INSERT INTO {p}_commits (tenant, thread, last, n, upto, time, run, epoch, messages, entries)
