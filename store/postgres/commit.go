@@ -28,7 +28,7 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 	if err != nil {
 		s.warm.Drop(s.tenant, c.ThreadID)
 	} else {
-		s.warm.Committed(s.tenant, c, false)
+		s.warm.Committed(s.tenant, c)
 	}
 	return err
 }

@@ -19,6 +19,8 @@ import (
 
 func TestMailbox(t *testing.T) { mailboxtest.Test(t, backend) }
 
+func TestStarter(t *testing.T) { mailboxtest.TestStarter(t, backend) }
+
 // One dispatch is queued by the SQL function for many, too.
 func TestMailbox_EnqueuesManyLikeFew(t *testing.T) {
 	mailboxtest.TestEnqueue(t, func(t *testing.T) mailboxtest.Backend {

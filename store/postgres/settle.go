@@ -22,7 +22,7 @@ func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox
 		return out, fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	if done {
-		s.warm.Committed(s.tenant, c, false)
+		s.warm.Committed(s.tenant, c)
 		if out.Ready {
 			s.announcer.announce(mailbox.Signal{Ready: true})
 		}

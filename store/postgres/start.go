@@ -76,7 +76,7 @@ func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispa
 		}
 		return false, nil
 	}
-	s.warm.Committed(s.tenant, c, true)
+	s.warm.Started(s.tenant, d.Request.UserID, c)
 	c.Unread = false
 	d.Tenant, d.Status, d.Epoch, d.ClaimedBy, d.Fresh = unescape(s.tenant), mailbox.Claimed, st.epoch, terms.Start.Consumer, true
 	d.CreatedAt, d.UpdatedAt, d.AvailableAt, d.LeaseUntil = st.at, st.at, st.at, st.at+st.lease

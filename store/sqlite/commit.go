@@ -39,7 +39,7 @@ func (s *scope) committed(w *commit, err error) error {
 		s.db.warm.Drop(s.tenant, w.ThreadID)
 		return err
 	}
-	s.db.warm.Committed(s.tenant, w.Commit, false)
+	s.db.warm.Committed(s.tenant, w.Commit)
 	s.db.marks.Written(s.tenant, w.Commit, w.marks)
 	return nil
 }

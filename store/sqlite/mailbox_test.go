@@ -13,20 +13,22 @@ import (
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
-func TestMailbox(t *testing.T) {
-	mailboxtest.Test(t, func(t *testing.T) mailboxtest.Backend {
-		path := newFile(t)
-		db, other := openAt(t, path, nil), openAt(t, path, nil)
-		for _, db := range []*sqlite.DB{db, other} { // under load, two busy writers wait long for each other
-			if err := db.Pragma("busy_timeout = 60000"); err != nil {
-				t.Fatal(err)
-			}
+func TestMailbox(t *testing.T) { mailboxtest.Test(t, backend) }
+
+func TestStarter(t *testing.T) { mailboxtest.TestStarter(t, backend) }
+
+func backend(t *testing.T) mailboxtest.Backend {
+	path := newFile(t)
+	db, other := openAt(t, path, nil), openAt(t, path, nil)
+	for _, db := range []*sqlite.DB{db, other} { // under load, two busy writers wait long for each other
+		if err := db.Pragma("busy_timeout = 60000"); err != nil {
+			t.Fatal(err)
 		}
-		return mailboxtest.Backend{Queue: db, Other: other, Advance: func(d time.Duration) {
-			db.Advance(d)
-			other.Advance(d)
-		}}
-	})
+	}
+	return mailboxtest.Backend{Queue: db, Other: other, Advance: func(d time.Duration) {
+		db.Advance(d)
+		other.Advance(d)
+	}}
 }
 
 // join makes a process known that lives as long as the test.

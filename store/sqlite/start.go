@@ -44,7 +44,7 @@ func (s *scope) Start(_ context.Context, terms mailbox.Terms, d *mailbox.Dispatc
 	}
 	if started {
 		*d = stored
-		s.db.warm.Committed(s.tenant, cm, true)
+		s.db.warm.Started(s.tenant, d.Request.UserID, cm)
 		s.db.marks.Written(s.tenant, cm, w.marks)
 	}
 	return started, nil
@@ -88,7 +88,7 @@ func (s *starting) write(c queueConn) (bool, error) {
 	d.Tenant, d.Status, d.ClaimedBy, d.Fresh = s.tenant, mailbox.Claimed, s.terms.Start.Consumer, true
 	d.CreatedAt, d.UpdatedAt, d.AvailableAt, d.LeaseUntil = now.ms, now.ms, now.ms, now.ms+s.terms.Start.Lease.Milliseconds()
 	args := []any{s.tenant, s.ThreadID, run.RunID, d.ID, d.IdempotencyKey, d.MessageID, now.ms, d.Priority,
-		s.Time, int64(s.Fence), int64(s.Number), len(s.Messages), int64(s.last), s.commit.run, run.UserID}
+		s.Time, int64(s.Fence), int64(s.Number), len(s.Messages), int64(s.last), s.commit.run, d.Request.UserID}
 	known := s.Expect > 0 || s.d.Checkpoint != nil && s.d.Checkpoint.Run != nil
 	statement := startNew
 	if d.End = (awaken.Cursor{}); known {

@@ -117,23 +117,33 @@ func (w *Warm) Take(tenant string, t *Thread) *awaken.Checkpoint {
 	return cp
 }
 
-// Committed applies a commit that was made. A first commit also acquires its thread.
-func (w *Warm) Committed(tenant string, c *awaken.Commit, first bool) {
+// Started applies the first commit of a run, which has acquired its thread. A new thread belongs to the user.
+func (w *Warm) Started(tenant, user string, c *awaken.Commit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := logKey{tenant, c.ThreadID}
-	e := w.byKey[key]
-	switch {
-	case first && e == nil:
+	if e := w.byKey[key]; e != nil {
+		e.Value.(*warmThread).cp.Fence = c.Fence
+	} else {
 		t := &warmThread{key: key, bytes: warmBase}
-		t.cp.Thread = awaken.Thread{ID: c.ThreadID, UserID: c.Run.UserID, ParentThreadID: c.ParentThreadID}
+		t.cp.Thread = awaken.Thread{ID: c.ThreadID, UserID: user, ParentThreadID: c.ParentThreadID}
 		t.cp.Thread.Metadata.CreatedAt = c.Time
 		t.cp.Fence, t.cp.Generation = c.Fence, c.Generation
 		w.put(t)
-		e = w.byKey[key]
-	case first:
-		e.Value.(*warmThread).cp.Fence = c.Fence
 	}
+	w.commit(key, c)
+}
+
+// Committed applies a commit that was made.
+func (w *Warm) Committed(tenant string, c *awaken.Commit) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.commit(logKey{tenant, c.ThreadID}, c)
+}
+
+// commit applies a commit to a thread, if it is known. Requires w.mu.
+func (w *Warm) commit(key logKey, c *awaken.Commit) {
+	e := w.byKey[key]
 	if e == nil {
 		return
 	}
