@@ -29,8 +29,8 @@ func TestRequest_RowsOfARun(t *testing.T) {
 		run  func(srv *servertest.Server, n int)
 		most rowsOfARun
 	}{
-		{"on new threads", func(srv *servertest.Server, n int) { srv.Run(fmt.Sprint("new-", n)) }, rowsOfARun{28, 14_000, 20, 17}},
-		{"on one thread", func(srv *servertest.Server, _ int) { srv.Run("same") }, rowsOfARun{42, 14_000, 45, 17}},
+		{"on new threads", func(srv *servertest.Server, n int) { srv.Run(fmt.Sprint("new-", n)) }, rowsOfARun{8, 13_500, 20, 15}},
+		{"on one thread", func(srv *servertest.Server, _ int) { srv.Run("same") }, rowsOfARun{8, 13_500, 20, 15}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			url := pg.Database()

@@ -25,8 +25,8 @@ func TestRequest_BytesOfARun(t *testing.T) {
 		file  float64 // bytes by which the file grows
 		pages float64 // pages read
 	}{
-		{"on new threads", func(srv *servertest.Server, n int) { srv.Run(fmt.Sprint("new-", n)) }, 185_000, 13_000, 140},
-		{"on one thread", func(srv *servertest.Server, _ int) { srv.Run("same") }, 185_000, 13_000, 140},
+		{"on new threads", func(srv *servertest.Server, n int) { srv.Run(fmt.Sprint("new-", n)) }, 160_000, 12_500, 90},
+		{"on one thread", func(srv *servertest.Server, _ int) { srv.Run("same") }, 160_000, 12_500, 90},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

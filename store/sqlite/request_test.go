@@ -46,10 +46,10 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 		run                      func()
 		statements, transactions float64 // at most, per run
 	}{
-		{"without a thread id", func() { srv.Run("") }, 29, 3.5},
-		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 29, 3.5},
-		{"on one thread", func() { srv.Run("same") }, 42, 4.5},
-		{"AI SDK on one thread", func() { srv.Chat("chat") }, 50, 4.5},
+		{"without a thread id", func() { srv.Run("") }, 10.9, 2.5},
+		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 10.9, 2.5},
+		{"on one thread", func() { srv.Run("same") }, 10.9, 2.5},
+		{"AI SDK on one thread", func() { srv.Chat("chat") }, 14.9, 2.5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.run()
