@@ -42,6 +42,7 @@ type starting struct {
 	last    int64
 	highest int64 // epoch of the entries
 	done    bool
+	floor   int64 // the fence behind which new threads of the tenant begin, or -1 if it was not read
 	err     error
 }
 
@@ -56,7 +57,7 @@ func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispa
 	if !known || c.Run.Validate() != nil || len(c.Read)+len(c.State)+len(c.Calls) > 0 || c.Run.CostUSD != 0 {
 		return false, nil
 	}
-	st := &starting{commit: c, edits: edits, known: c.Expect > 0 || d.Checkpoint != nil && d.Checkpoint.Run != nil, facets: dialect.Facets(&c.Run)}
+	st := &starting{commit: c, edits: edits, floor: -1, known: c.Expect > 0 || d.Checkpoint != nil && d.Checkpoint.Run != nil, facets: dialect.Facets(&c.Run)}
 	var err error
 	if st.enqueued, err = s.enqueued(d); err == nil {
 		err = st.encode()
@@ -71,8 +72,8 @@ func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispa
 		return false, fmt.Errorf("start run %s: %w", c.Run.RunID, st.err)
 	}
 	if !st.done {
-		if !st.known {
-			s.findFloor(ctx)
+		if st.floor >= 0 {
+			s.warm.SetFloor(s.tenant, uint64(st.floor))
 		}
 		return false, nil
 	}
@@ -84,15 +85,6 @@ func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispa
 		d.End = awaken.Cursor{Epoch: c.Fence - 1, Seq: d.Checkpoint.Thread.End.Seq}
 	}
 	return true, nil
-}
-
-// findFloor reads the fence behind which new threads begin, which the next call of Expected needs.
-func (s *scope) findFloor(ctx context.Context) {
-	var floor int64
-	err := s.db.pool.QueryRow(ctx, s.db.sql(`SELECT coalesce((SELECT floor FROM {p}_tenants WHERE tenant = $1), 0)`), s.tenant).Scan(&floor)
-	if err == nil { // otherwise runs begin in the other way
-		s.warm.SetFloor(s.tenant, uint64(floor))
-	}
 }
 
 // encode encodes the commit.
@@ -172,6 +164,9 @@ func (s *starter) start(ctx context.Context, calls []*starting) error {
 		for i, place := range arrayOf(row[1], bigintOf) {
 			r := ordered[place-1]
 			r.done, r.at, r.epoch = true, bigintOf(row[0]), uint64(epochs[i])
+		}
+		for i, floor := range arrayOf(row[3], bigintOf) {
+			ordered[i].floor = floor
 		}
 	})
 }

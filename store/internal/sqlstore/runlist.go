@@ -261,7 +261,10 @@ func (s *Runs) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err err
 		return 0, err
 	}
 	query := `SELECT count(*), count(*) FROM ` + l.from + and(l.rest)
-	if q.At != nil {
+	switch {
+	case q.At != nil && len(l.rest) == 0: // an index has all that is counted, in any order
+		query = fmt.Sprintf(`SELECT count(*), count(*) FROM (SELECT 1 FROM `+l.from+` LIMIT %d) r`, threads.MostCounted)
+	case q.At != nil:
 		query = `SELECT count(*), count(CASE WHEN true` + and(l.rest) + ` THEN 1 END) FROM (
 			SELECT r.* FROM ` + l.from + ` ORDER BY ` + l.born + fmt.Sprintf(` DESC, `+l.id+` LIMIT %d) r`, threads.MostCounted)
 	}

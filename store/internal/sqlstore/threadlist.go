@@ -181,13 +181,19 @@ func (s *Tenant) CountThreads(ctx context.Context, q awaken.ThreadQuery) (n int,
 		return 0, err
 	}
 	rows := l.from
-	if q.At != nil {
+	if q.At != nil && (l.runs || len(l.rest) > 0) {
 		time, key := l.order()
-		rows += ` ORDER BY ` + time + ` DESC, ` + key + fmt.Sprintf(` LIMIT %d`, threads.MostCounted)
+		rows += ` ORDER BY ` + time + ` DESC, ` + key
 	}
-	if l.runs {
+	if q.At != nil {
+		rows += fmt.Sprintf(` LIMIT %d`, threads.MostCounted)
+	}
+	switch {
+	case l.runs:
 		rows = ofRuns(rows)
-	} else {
+	case len(l.rest) == 0: // an index has all that is counted, in any order
+		rows = `(SELECT 1 FROM ` + rows + `) t`
+	default:
 		rows = `(SELECT t.* FROM ` + rows + `) t`
 	}
 	query := `SELECT count(*), count(CASE WHEN true` + and(l.rest) + ` THEN 1 END) FROM ` + rows

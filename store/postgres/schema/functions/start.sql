@@ -2,7 +2,8 @@
 -- The arguments are arrays with an element for each run, except p_texts, which has the messages of all: p_counts[i] of them behind p_froms[i]. A
 -- thread is known if its last owner was this process; it must be as that owner left it. Other threads must be new.
 --
--- Started has the places of the runs that were started, from 1, and epochs the epochs of their queues. The others change nothing. A key, a message or
+-- Started has the places of the runs that were started, from 1, and epochs the epochs of their queues. The others change nothing; if there are any,
+-- floors has for each run the fence behind which the new threads of its tenant begin. A key, a message or
 -- a run that is in use fails with a unique violation, and a thread that changes meanwhile with AW002: the caller then tries them one by one.
 CREATE OR REPLACE FUNCTION {p}_start(
 	p_tenants text[], p_threads text[], p_runs text[], p_ids text[], p_tokens text[], p_consumers text[], p_leases bigint[], p_priorities bigint[], p_limits bigint[],
@@ -10,7 +11,7 @@ CREATE OR REPLACE FUNCTION {p}_start(
 	p_known boolean[], p_fences bigint[], p_numbers bigint[], p_generations bigint[], p_edits bigint[], p_expects bigint[], p_times bigint[],
 	p_firsts bigint[], p_lasts bigint[], p_epochs bigint[], p_records text[], p_parents text[], p_agents text[], p_versions text[], p_origins text[], p_created bigint[],
 	p_entries text[], p_froms bigint[], p_counts bigint[], p_texts text[],
-	OUT at bigint, OUT started bigint[], OUT epochs bigint[]
+	OUT at bigint, OUT started bigint[], OUT epochs bigint[], OUT floors bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
 	v_begun bigint;
@@ -75,5 +76,8 @@ BEGIN
 	SELECT array_agg(b.n), array_agg(b.turn), count(t.id) INTO started, epochs, v_begun FROM b LEFT JOIN t ON t.tenant = b.tenant AND t.id = b.thread;
 	IF v_begun < coalesce(cardinality(started), 0) THEN
 		RAISE EXCEPTION 'a thread has changed' USING ERRCODE = 'AW002';
+	END IF;
+	IF v_begun < cardinality(p_runs) THEN
+		floors := ARRAY(SELECT coalesce((SELECT f.floor FROM {p}_tenants f WHERE f.tenant = u.tenant), 0) FROM unnest(p_tenants) WITH ORDINALITY AS u (tenant, n) ORDER BY u.n);
 	END IF;
 END $$;
