@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -41,7 +42,8 @@ type Follower interface {
 	// Waited says that a call waits no more: d is the decision, or withdrawn is the word for what came instead of one (superseded by a message, rewound, or how the run has
 	// ended) and d has only the time. Asked is the record of the call from when it began to wait, perhaps in another process; ctx is where the run began in its trace.
 	Waited(ctx context.Context, asked *awaken.CallState, d *awaken.Decision, withdrawn string)
-	// End says that the activation is over. A nil result means that the run has another owner, or did not start.
+	// End says that the activation is over. A nil result means that the run has another owner, or did not start. It is not called for a
+	// run that was opened and not accepted, which is opened again.
 	End(res *awaken.RunResult, err error)
 }
 
@@ -50,7 +52,8 @@ type followed struct {
 	awaken.Sink
 	rt        *Runtime
 	sinks     []awaken.Sink
-	followers []Follower // those of the sinks that are
+	followers []Follower  // those of the sinks that are
+	owner     provisional // or nil
 }
 
 // follow asks the agent's plugins who follows the activation, and keeps where in a trace the run began.
@@ -69,6 +72,7 @@ func (op *opening) follow() {
 		}
 		if f == nil {
 			f = &followed{Sink: op.out.sink, rt: op.rt}
+			f.owner, _ = ownership.Of[provisional](op.ctx)
 		}
 		f.safely(func() {
 			ctx, sink := o.Follow(op.ctx, op.info, op.agent.Spec, op.rec.ResolutionID)
@@ -210,7 +214,7 @@ func (f *followed) withdrawn(c *core, s *awaken.CallState, how string) {
 
 // end says that the activation is over.
 func (f *followed) end(res *awaken.RunResult, err error) {
-	if f == nil {
+	if f == nil || f.owner != nil && f.owner.Provisional() {
 		return
 	}
 	f.safely(func() {

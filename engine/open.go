@@ -481,6 +481,9 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	if op.resumed {
 		first = len(op.conv.added)
 	}
+	if op.provisional() && (len(op.agent.Guards[awaken.InputPoint]) > 0 || slices.ContainsFunc(req.Messages, hasMedia)) {
+		return errProvisional
+	}
 	input, err := op.detachInput(ctx, req.Messages)
 	if err != nil {
 		return err
@@ -504,6 +507,22 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		op.rec.Input = llm.Interval{FromSeq: op.journal.count + first + 1, ToSeq: op.journal.count + len(op.conv.added)}
 	}
 	return nil
+}
+
+// provisional is implemented by an owner that opens a run before it is accepted.
+type provisional interface{ Provisional() bool }
+
+// errProvisional ends the opening of a run that is not accepted yet and would ask guards or store files, which is done once it is.
+var errProvisional = errors.New("engine: the input is taken in when the run is accepted")
+
+// provisional reports whether the run is not accepted yet.
+func (op *opening) provisional() bool {
+	o, ok := ownership.Of[provisional](op.ctx)
+	return ok && o.Provisional()
+}
+
+func hasMedia(m *llm.Message) bool {
+	return slices.ContainsFunc(m.Content, func(b llm.Block) bool { return b.Type != llm.TextBlock })
 }
 
 // unanswered returns the user message with that id after the last answer, or nil.

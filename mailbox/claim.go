@@ -23,6 +23,7 @@ type claim struct {
 	suspect bool         // the dispatch is one
 	clear   atomic.Bool  // the store knows that the run has made progress under this claim
 	lease   lease
+	process string // that has claimed the dispatch
 	// acquired is what the claim has acquired, until the run takes it.
 	acquired atomic.Pointer[awaken.Checkpoint]
 	early    atomic.Bool // the thread was acquired by the claim, and the run has not committed since
@@ -31,6 +32,7 @@ type claim struct {
 	decided chan struct{}
 
 	ending  atomic.Bool   // a commit that settles the dispatch is being made, or was made
+	ended   atomic.Bool   // it was made
 	settled Status        // how a commit settled the dispatch; "" if none did
 	final   Settlement    // how the dispatch is to be settled when the run is done; the zero value is Acked
 	before  *claim        // the thread's previous claim, if it was in flight when this one began
@@ -41,6 +43,10 @@ var (
 	errLeaseLost = fmt.Errorf("%w: the lease of the dispatch was lost", awaken.ErrFenced)
 	errDrained   = fmt.Errorf("%w: the worker is stopping", awaken.ErrFenced)
 )
+
+// Provisional reports whether the run is opened before it is accepted: it may turn out not to have begun, so it must do nothing that
+// cannot be repeated.
+func (o owner) Provisional() bool { return o.opening != nil }
 
 // abandon cancels the run and writes nothing: another worker may own it.
 func (c *claim) abandon() {
@@ -284,6 +290,9 @@ type progress struct {
 }
 
 func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
+	if p.claim.opening != nil {
+		return nil // the error of a run that has not begun, and is begun again
+	}
 	if _, ok := e.Event.(*awaken.StepEnd); ok {
 		p.claim.steps.Add(1)
 		if c := p.claim; c.suspect {

@@ -54,7 +54,7 @@ func (l *lease) release() {
 func (b *Mailbox) expire(c *claim) {
 	c.abandon()
 	if b.away.Load() {
-		b.self.die(c.d.ClaimedBy)
+		b.self.die(c.process)
 	}
 }
 

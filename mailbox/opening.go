@@ -17,8 +17,8 @@ type Starter interface {
 	// Start queues d and claims it, as Enqueue does under the terms, acquires the thread, and makes c, the first commit of the run of d: all in
 	// one transaction. The token of the claim is d.ClaimToken, and the fence is c.Fence. Start reports false and changes nothing
 	// if Enqueue would not claim d, if the checkpoint of c is not the one that Own would have returned, or if Commit would refuse c.
-	// Otherwise it sets the fields of d as Enqueue does. A repeated call changes nothing and reports true. After an error the outcome is
-	// unknown.
+	// Otherwise it sets the fields of d as Enqueue does. After an error the outcome is unknown: a repeated call changes nothing if the run was
+	// started, and may report either.
 	Start(ctx context.Context, terms Terms, d *Dispatch, c *awaken.Commit) (bool, error)
 }
 
@@ -90,15 +90,17 @@ func (s *slot) open(ctx context.Context, t *Tenant, terms Terms, d *Dispatch) (*
 func (o *opening) accept(ctx context.Context, c *claim, cm *awaken.Commit) error {
 	started := false
 	if cm.Run.Status == awaken.RunRunning { // otherwise it cannot begin, and parks
-		started, o.err = o.store.Start(ctx, o.terms, c.d, cm)
+		var err error
+		if started, err = o.store.Start(ctx, o.terms, c.d, cm); err != nil {
+			o.err = err
+			return err
+		}
 	}
-	switch {
-	case o.err != nil:
-		return o.err
-	case !started:
+	if !started { // after an error it may be stored all the same: fail looks for it
 		c.abandon()
 		return errLeaseLost
 	}
+	o.err = nil
 	atAccepted.Hit()
 	b := c.tenant.box
 	c.opening = nil
@@ -116,7 +118,7 @@ func (b *Mailbox) announce(c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	thread := [2]string{c.d.Tenant, c.d.ThreadID}
-	if o := b.latest[thread]; o != nil && !o.ending.Load() {
+	if o := b.latest[thread]; o != nil && !o.ended.Load() {
 		return false
 	}
 	b.latest[thread] = c

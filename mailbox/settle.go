@@ -60,6 +60,7 @@ func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
 	}
 	c.lease.release()
 	c.settled = s.Status
+	c.ended.Store(true)
 	atSettled.Hit()
 	return nil
 }

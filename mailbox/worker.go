@@ -143,7 +143,7 @@ func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim
 
 // newClaim returns a claim on d, which was requested at from.
 func (b *Mailbox) newClaim(ctx context.Context, d *Dispatch, from time.Time) *claim {
-	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
+	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), process: d.ClaimedBy, over: make(chan struct{})}
 	c.steps.Store(int64(d.Steps))
 	c.acquired.Store(d.Checkpoint)
 	c.ctx, c.cancel = context.WithCancelCause(ctx)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -45,7 +46,7 @@ func (db *database) close() {
 // errNoRow is the error of a function that returned nothing.
 var errNoRow = errors.New("the server returned no result")
 
-// callRow calls a function, whose arguments are in binary format, and passes the columns of its row to read.
+// callRow calls a function, whose arguments are in binary format, and passes the columns of its row to read once they are committed.
 func (db *database) callRow(ctx context.Context, query string, values [][]byte, read func(columns [][]byte)) (err error) {
 	c, err := db.hot.Acquire(ctx)
 	if err != nil {
@@ -74,16 +75,19 @@ func (db *database) callRow(ctx context.Context, query string, values [][]byte, 
 		}
 		r = conn.ExecPrepared(context.Background(), prepared.Name, values, binaryFormat, binaryFormat)
 	}
-	found := false
+	var row [][]byte
 	for r.NextRow() {
-		found = true
-		read(r.Values())
+		row = make([][]byte, len(r.Values()))
+		for i, v := range r.Values() {
+			row[i] = bytes.Clone(v)
+		}
 	}
-	if _, err := r.Close(); err != nil {
+	if _, err := r.Close(); err != nil { // also if the transaction could not be committed
 		return err
 	}
-	if !found {
+	if row == nil {
 		return errNoRow
 	}
+	read(row)
 	return nil
 }

@@ -90,8 +90,13 @@ func (w *Warm) Acquired(tenant string, t *Thread, cp *awaken.Checkpoint, view *a
 	for _, m := range view.Log() {
 		n.bytes += size(m)
 	}
-	for _, v := range cp.ThreadState {
-		n.bytes += len(v)
+	for _, list := range []map[string]json.RawMessage{cp.ThreadState, t.Notes, t.Metadata.Custom} {
+		for _, v := range list {
+			n.bytes += len(v)
+		}
+	}
+	if cp.Run != nil {
+		n.cp.Run = brief(cp.Run)
 	}
 	w.put(n)
 }
@@ -184,7 +189,7 @@ func (t *warmThread) apply(c *awaken.Commit) {
 		t.cp.ThreadState[ch.Key] = ch.Value
 	}
 	th, run := &t.cp.Thread, c.Run
-	t.cp.Run = &run
+	t.cp.Run = brief(&run)
 	th.MessageCount += len(c.Messages)
 	th.Metadata.UpdatedAt, th.LatestRunID, th.OpenRunID = c.Time, run.RunID, run.RunID
 	th.End.Epoch = c.Fence
@@ -201,7 +206,17 @@ func (t *warmThread) apply(c *awaken.Commit) {
 func (w *Warm) SetFloor(tenant string, fence uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.floors[tenant] = fence
+	if delete(w.floors, tenant); fence > 0 {
+		w.floors[tenant] = fence
+	}
+}
+
+// brief returns a run without what may be large. Only its thread's next run reads it, which does not need that.
+func brief(r *awaken.Run) *awaken.Run {
+	b := *r
+	b.Call, b.Overrides, b.FrontendTools, b.OutputSchema, b.StructuredOutput, b.ErrorPayload, b.Diagnostics = nil, nil, nil, nil, nil, nil, nil
+	b.FinalOutput, b.Termination = "", awaken.Termination{Type: r.Termination.Type}
+	return &b
 }
 
 // Drop forgets a thread: what became of a commit is not known, or another process owns it.
