@@ -276,7 +276,7 @@ func TestShell_Attacks(t *testing.T) {
 		}
 		limit := 30
 		if at.Endless {
-			limit = 2
+			limit = 1
 		}
 		w := &world{T: t, outside: a.Outside, dir: a.Dir, options: workspace.Options{Dir: a.Dir, MaxBytes: 16 << 20, Shell: &workspace.Shell{}}}
 		out := w.use(allowed(fmt.Sprintf(`,"timeout_seconds":%d,"memory_bytes":%d,"max_file_bytes":%d`, limit, 128<<20, 8<<20)), [2]string{"shell", command(a.Fill(at.Text))})
