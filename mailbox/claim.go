@@ -23,7 +23,6 @@ type claim struct {
 	suspect bool         // the dispatch is one
 	clear   atomic.Bool  // the store knows that the run has made progress under this claim
 	lease   lease
-	process string // that has claimed the dispatch
 	// acquired is what the claim has acquired, until the run takes it.
 	acquired atomic.Pointer[awaken.Checkpoint]
 	early    atomic.Bool // the thread was acquired by the claim, and the run has not committed since

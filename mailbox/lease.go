@@ -48,13 +48,13 @@ func (l *lease) release() {
 	l.watch.Stop()
 }
 
-// expire ends a claim that was not renewed in time. If an outage of the store was the reason, the
+// expire ends a claim of a process that was not renewed in time. If an outage of the store was the reason, the
 // whole process continues as a new one: it first releases what the old one had claimed, so that
 // the outage costs no attempts.
-func (b *Mailbox) expire(c *claim) {
+func (b *Mailbox) expire(c *claim, process string) {
 	c.abandon()
 	if b.away.Load() {
-		b.self.die(c.process)
+		b.self.die(process)
 	}
 }
 

@@ -143,11 +143,12 @@ func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim
 
 // newClaim returns a claim on d, which was requested at from.
 func (b *Mailbox) newClaim(ctx context.Context, d *Dispatch, from time.Time) *claim {
-	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), process: d.ClaimedBy, over: make(chan struct{})}
+	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
 	c.steps.Store(int64(d.Steps))
 	c.acquired.Store(d.Checkpoint)
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c) })
+	process := d.ClaimedBy
+	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c, process) })
 	b.mu.Lock()
 	c.before = b.latest[[2]string{d.Tenant, d.ThreadID}]
 	b.mu.Unlock()
