@@ -95,9 +95,7 @@ func (w *Warm) Acquired(tenant string, t *Thread, cp *awaken.Checkpoint, view *a
 			n.bytes += len(v)
 		}
 	}
-	if cp.Run != nil {
-		n.cp.Run = brief(cp.Run)
-	}
+	n.bytes += weight(cp.Run)
 	w.put(n)
 }
 
@@ -189,7 +187,8 @@ func (t *warmThread) apply(c *awaken.Commit) {
 		t.cp.ThreadState[ch.Key] = ch.Value
 	}
 	th, run := &t.cp.Thread, c.Run
-	t.cp.Run = brief(&run)
+	t.bytes += weight(&run) - weight(t.cp.Run)
+	t.cp.Run = &run
 	th.MessageCount += len(c.Messages)
 	th.Metadata.UpdatedAt, th.LatestRunID, th.OpenRunID = c.Time, run.RunID, run.RunID
 	th.End.Epoch = c.Fence
@@ -211,12 +210,22 @@ func (w *Warm) SetFloor(tenant string, fence uint64) {
 	}
 }
 
-// brief returns a run without what may be large. Only its thread's next run reads it, which does not need that.
-func brief(r *awaken.Run) *awaken.Run {
-	b := *r
-	b.Call, b.Overrides, b.FrontendTools, b.OutputSchema, b.StructuredOutput, b.ErrorPayload, b.Diagnostics = nil, nil, nil, nil, nil, nil, nil
-	b.FinalOutput, b.Termination = "", awaken.Termination{Type: r.Termination.Type}
-	return &b
+// weight returns the bytes of a run that may be many. A nil run has none.
+func weight(r *awaken.Run) int {
+	if r == nil {
+		return 0
+	}
+	n := len(r.FinalOutput) + len(r.StructuredOutput) + len(r.OutputSchema)
+	for i := range r.FrontendTools {
+		n += len(r.FrontendTools[i].Description) + len(r.FrontendTools[i].Parameters)
+	}
+	if r.Call != nil {
+		n += len(r.Call.Arguments)
+	}
+	for i := range r.Diagnostics {
+		n += len(r.Diagnostics[i].Message)
+	}
+	return n
 }
 
 // Drop forgets a thread: what became of a commit is not known, or another process owns it.
