@@ -121,7 +121,7 @@ func (b *Mailbox) announce(c *claim) bool {
 	if o := b.latest[thread]; o != nil && !o.ended.Load() {
 		return false
 	}
-	b.latest[thread] = c
+	c.before, b.latest[thread] = b.latest[thread], c
 	return true
 }
 

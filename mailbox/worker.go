@@ -149,9 +149,6 @@ func (b *Mailbox) newClaim(ctx context.Context, d *Dispatch, from time.Time) *cl
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	process := d.ClaimedBy
 	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c, process) })
-	b.mu.Lock()
-	c.before = b.latest[[2]string{d.Tenant, d.ThreadID}]
-	b.mu.Unlock()
 	return c
 }
 
@@ -164,7 +161,10 @@ func (b *Mailbox) register(c *claim) bool {
 		return false
 	}
 	b.inFlight[d.ID] = c
-	b.latest[[2]string{d.Tenant, d.ThreadID}] = c
+	thread := [2]string{d.Tenant, d.ThreadID}
+	if b.latest[thread] != c { // it was not opened
+		c.before, b.latest[thread] = b.latest[thread], c
+	}
 	b.mu.Unlock()
 	if !b.self.is(d.ClaimedBy, time.Now()) {
 		c.abandon() // the process died while it claimed
