@@ -311,8 +311,11 @@ var starterCases = []testCase{
 		const clients = 8
 		var wg sync.WaitGroup
 		var won atomic.Int64
-		for i := range clients {
-			b := k.begin(s, dispatch("t", number("d", i)))
+		begun := make([]*beginning, clients) // before one has started, so that each has reason to try
+		for i := range begun {
+			begun[i] = k.begin(s, dispatch("t", number("d", i)))
+		}
+		for _, b := range begun {
 			wg.Go(func() {
 				if ok, err := s.Start(k.Context(), mailbox.Terms{Start: &mailbox.ClaimRequest{Consumer: "p", Lease: lease}}, b.d, b.c); err != nil {
 					k.Error(err)
