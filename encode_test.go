@@ -87,6 +87,9 @@ func (f filler) fill(v reflect.Value) {
 	case *map[string]any:
 		*p = []map[string]any{{"n": 1.5, f.text: f.text, "list": []int{1}}, {}, nil}[f.choose(3)]
 		return
+	case *map[string]json.RawMessage:
+		*p = []map[string]json.RawMessage{{"b": f.raw, "a": json.RawMessage("[1, 2]")}, {}, nil}[f.choose(3)]
+		return
 	case *llm.Effort:
 		p.Level = "low"
 		return
@@ -114,7 +117,9 @@ func (f filler) fill(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			f.fill(v.Field(i))
+			if v.Type().Field(i).IsExported() {
+				f.fill(v.Field(i))
+			}
 		}
 	}
 }

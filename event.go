@@ -140,6 +140,8 @@ type ToolCallDone struct {
 	Outcome   CallStatus  `json:"outcome"` // succeeded, failed or suspended
 	// Arguments are the call's arguments if a gate replaced the model's, or nil.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Writes is what the call did to its run, or nil if it did nothing.
+	Writes *CallWrites `json:"writes,omitempty"`
 }
 
 // ToolCallStreamDelta is a piece of the output that a tool streams while it runs.
@@ -160,6 +162,8 @@ type ToolCallResumed struct {
 	Decision *Decided `json:"decision,omitempty"`
 	// Doubt says that it is not known whether the call took effect, or how that was settled.
 	Doubt *Doubt `json:"doubt,omitempty"`
+	// Writes is what the call did to its run since it continued, or nil if it did nothing.
+	Writes *CallWrites `json:"writes,omitempty"`
 }
 
 // ToolCallCancel withdraws a ToolCallStart: the call will not run.
@@ -368,6 +372,7 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 		if len(ev.Arguments) > 0 {
 			buf = e.keep(appendjson.Raw(buf, `,"arguments":`, ev.Arguments))
 		}
+		buf = e.valueIf(ev.Writes != nil, buf, `,"writes":`, ev.Writes)
 	case *ToolCallStreamDelta:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
 		buf = appendjson.Text(buf, `,"name":`, ev.Name)

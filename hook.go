@@ -96,6 +96,21 @@ type Recorded struct {
 	Ending  *Termination // see [Command.End]; nil lets the run continue
 }
 
+// CallWrites records what a call did to its run beside its result: the command that its tool recorded. The outcome of
+// the call has it, so that the run can be replayed without calling the tool again.
+type CallWrites struct {
+	// State has the values of the keys that the call updated, by name, as they were after its updates. The keys
+	// without a value then are Cleared, and those whose values have no JSON Unencoded.
+	State     map[string]json.RawMessage `json:"state,omitempty"`
+	Cleared   []string                   `json:"cleared,omitempty"`
+	Unencoded []string                   `json:"unencoded,omitempty"`
+	Actions   []ScheduledAction          `json:"actions,omitempty"`
+	Sent      []json.RawMessage          `json:"sent,omitempty"`     // each an [Outgoing]
+	Usage     *llm.Usage                 `json:"usage,omitempty"`    // see [ToolCall.Spend]
+	CostUSD   float64                    `json:"cost_usd,omitempty"` // see [ToolCall.Spend]
+	End       *Termination               `json:"end,omitempty"`      // see [Command.End]
+}
+
 // Recorder receives the records of [Action.Schedule], [Effect.Emit] and [Send]: a *Command, a
 // *HookCall or a *ToolCall.
 type Recorder interface{ command() *Command }

@@ -164,5 +164,5 @@ func (w *crew) ask(ctx context.Context, entry *registry.Tool, tc *awaken.ToolCal
 // doubt tells the model that a call may have taken effect.
 func (oc *outcomes) doubt(c *call) {
 	oc.answer(c, awaken.CallFailed, c.state.DoubtResult())
-	oc.deferOutcome(c, awaken.CallFailed)
+	oc.deferOutcome(c, awaken.CallFailed, nil)
 }

@@ -44,9 +44,11 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 		}
 		res.ToolName = c.state.ToolName
 	}
+	var writes *awaken.CallWrites
 	if cmd != nil {
 		oc.addSpent(cmd.Recorded())
-		if err := oc.submitCall(c, cmd); err != nil {
+		var err error
+		if writes, err = oc.submitCall(c, cmd); err != nil {
 			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q ran, but its state updates could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
 			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a programming error
@@ -71,7 +73,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	oc.conv.blobs = oc.conv.blobs || c.message.HasBlobs()
 	c.forget()
 	c.steps = nil
-	oc.deferOutcome(c, s.Status)
+	oc.deferOutcome(c, s.Status, writes)
 	if err := oc.stateDelta(); err != nil && failed == nil {
 		failed = oc.fail(err)
 	}
@@ -127,9 +129,11 @@ func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 
 // suspend makes a call wait for a decision.
 func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
+	var writes *awaken.CallWrites
 	if cmd != nil {
 		oc.addSpent(cmd.Recorded())
-		if err := oc.submitCall(c, cmd); err != nil {
+		var err error
+		if writes, err = oc.submitCall(c, cmd); err != nil {
 			return oc.fail(err)
 		}
 	}
@@ -140,7 +144,7 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
 	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
-	oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended, Arguments: c.replaced()})
+	oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended, Arguments: c.replaced(), Writes: writes})
 	if c.recheck {
 		c.recheck = false
 		oc.children.recheck(c)
@@ -149,27 +153,72 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	return nil
 }
 
-// submitCall applies what a call recorded. Concurrent calls started from the same state, so they
-// must not write the same exclusive key.
-func (oc *outcomes) submitCall(c *call, cmd *awaken.Command) error {
+// submitCall applies what a call recorded, and returns the record of it, or nil if it is nothing. Concurrent calls
+// started from the same state, so they must not write the same exclusive key.
+func (oc *outcomes) submitCall(c *call, cmd *awaken.Command) (*awaken.CallWrites, error) {
 	sign(cmd, "tool:", c.state.ToolName)
 	if oc.agent.Spec.ExecutionMode() != awaken.Sequential {
 		if err := oc.written.Merge(&cmd.Batch); err != nil {
-			return fmt.Errorf("%w: another call of this step wrote it too", err)
+			spent := awaken.Command{}
+			spent.Recorded().Usage, spent.Recorded().CostUSD = cmd.Recorded().Usage, cmd.Recorded().CostUSD
+			return oc.writes(&spent, &spent.Batch), fmt.Errorf("%w: another call of this step wrote it too", err)
 		}
 	}
-	return oc.phases.submit(cmd)
+	own := cmd.Batch // without what submit adds to it
+	err := oc.phases.submit(cmd)
+	if err != nil {
+		own = state.Batch{} // nothing is applied
+	}
+	return oc.writes(cmd, &own), err
+}
+
+// writes returns the record of a command whose updates are applied, or nil if it is empty.
+func (oc *outcomes) writes(cmd *awaken.Command, updates *state.Batch) *awaken.CallWrites {
+	made := cmd.Recorded()
+	if updates.Len() == 0 && len(made.Actions) == 0 && len(made.Outbox) == 0 && made.Usage == nil && made.Ending == nil {
+		return nil
+	}
+	w := &awaken.CallWrites{Usage: made.Usage, CostUSD: made.CostUSD, End: made.Ending}
+	values, unencoded := oc.st.Written(updates)
+	w.Unencoded = unencoded
+	for _, v := range values {
+		switch {
+		case v.Value == nil:
+			w.Cleared = append(w.Cleared, v.Key)
+		case w.State == nil:
+			w.State = map[string]json.RawMessage{v.Key: v.Value}
+		default:
+			w.State[v.Key] = v.Value
+		}
+	}
+	for _, a := range made.Actions {
+		if a.Err() == nil { // or the run fails
+			w.Actions = append(w.Actions, a)
+		}
+	}
+	for _, o := range made.Outbox {
+		if o.Start != nil {
+			start := *o.Start
+			start.ResolutionID = "" // the record of that run has it
+			o.Start = &start
+		}
+		if data, err := json.Marshal(&o); err == nil { // or it cannot be stored, and the run fails
+			w.Sent = append(w.Sent, data)
+		}
+	}
+	return w
 }
 
 // deferOutcome defers the event with the outcome of a call: tool_call_done, or tool_call_resumed if
 // the call was suspended.
-func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus) {
+func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus, writes *awaken.CallWrites) {
 	s := c.state
 	if s.Ticket != nil {
 		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status,
-			Decision: oc.decided(s), Doubt: s.Doubt})
+			Decision: oc.decided(s), Doubt: s.Doubt, Writes: writes})
 	} else {
-		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome, Arguments: c.replaced()})
+		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome, Arguments: c.replaced(),
+			Writes: writes})
 	}
 }
 
@@ -287,7 +336,7 @@ func (oc *outcomes) closeAll(e *end) {
 		oc.children.cancelChild(c.state)
 		unmade(oc.ledger.edit(c), fmt.Sprintf("the run ended: %s", e.Termination))
 		oc.answer(c, awaken.CallCancelled, res)
-		oc.deferOutcome(c, awaken.CallFailed)
+		oc.deferOutcome(c, awaken.CallFailed, nil)
 	}
 	if closed || len(oc.ledger.calls) > 0 {
 		oc.appendAnswers(true)

@@ -75,9 +75,6 @@ func TestReplay_OfEveryScenario(t *testing.T) {
 	}
 }
 
-// actsOnRun are the tools of the kit, and of plugins, that do nothing but change their run.
-var actsOnRun = []string{"write", "bump", "share", "remember", "finish", "handoff", "schedule", "start_task", "ToolSearch", "tool_search"}
-
 // goldenReplay replays runs of a scenario.
 func goldenReplay(t *testing.T, a *txtar.Archive, recs ...*trace.Recording) (*replay.Result, error) {
 	t.Helper()
@@ -96,10 +93,7 @@ func goldenReplay(t *testing.T, a *txtar.Archive, recs ...*trace.Recording) (*re
 	if err != nil {
 		return nil, err
 	}
-	player := &replay.Player{Registry: reg, Store: memstore.New(), Profile: memstore.NewProfile(), Live: func(tool awaken.Tool) bool {
-		id := tool.Spec().ID
-		return replay.ActsOnRun(tool) || slices.Contains(actsOnRun, id)
-	}, Open: func(s replay.Setup) (replay.Runtime, error) {
+	player := &replay.Player{Registry: reg, Store: memstore.New(), Profile: memstore.NewProfile(), Open: func(s replay.Setup) (replay.Runtime, error) {
 		return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Tap: s.Tap, Limits: cfg.Limits})
 	}}
 	return player.Play(t.Context(), recs...)

@@ -90,6 +90,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
 		"external_event", "rate_limit", "manual_pause", awaken.WaitBudget, awaken.WaitPin, awaken.WaitRestored),
+	reflect.TypeFor[awaken.Phase]():     {"type": "string", "description": "a phase of a run, such as before_inference"},
 	reflect.TypeFor[mailbox.Status]():   enum(mailbox.Statuses...),
 	reflect.TypeFor[webhook.Event]():    enum(webhook.Events...),
 	reflect.TypeFor[schedule.Overlap](): enum(schedule.SkipOverlap, schedule.WaitOverlap, schedule.AllowOverlap, schedule.EndOverlap),

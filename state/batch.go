@@ -10,6 +10,7 @@ type op struct {
 	key    *core
 	update any
 	clear  bool
+	set    bool // update is the new value
 }
 
 func (b *Batch) record(o op) { b.ops = append(b.ops, o) }

@@ -51,9 +51,12 @@ func (s Snapshot) apply(b *Batch) (Snapshot, error) {
 	for i := range b.ops {
 		o := &b.ops[i]
 		slot := s.schema.slot(o.key)
-		if o.clear {
+		switch {
+		case o.clear:
 			values[slot] = nil
-		} else {
+		case o.set:
+			values[slot] = o.update
+		default:
 			values[slot] = o.key.apply(values[slot], o.update)
 		}
 	}
@@ -88,6 +91,29 @@ func (s Snapshot) Value(name string) (json.RawMessage, bool, error) {
 	}
 	data, err := s.schema.keys[i].appendValue(nil, s.values[i])
 	return data, err == nil, err
+}
+
+// SetValue records in w that the key with that name gets a value, which [Store.Written] has returned; nil clears the
+// key. It returns an *UnknownKeyError if the snapshot has no such key, and an error if the value cannot be decoded.
+func (s Snapshot) SetValue(w Writer, name string, value json.RawMessage) error {
+	if s.schema == nil {
+		return &UnknownKeyError{Key: name}
+	}
+	i, ok := s.schema.slots[name]
+	if !ok {
+		return &UnknownKeyError{Key: name}
+	}
+	c := s.schema.keys[i]
+	if value == nil {
+		w.record(op{key: c, clear: true})
+		return nil
+	}
+	v, err := decode(c, value)
+	if err != nil {
+		return fmt.Errorf("decode state key %q: %w", name, err)
+	}
+	w.record(op{key: c, update: v, set: true})
+	return nil
 }
 
 // MarshalJSON encodes the snapshot as {"revision": n, "extensions": {key: value}}, without

@@ -74,19 +74,53 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 		}
 		ch := Change{Key: c.name, Scope: c.opts.Scope}
 		if v := s.snap.at(i); v != nil {
-			if s.encoded[i] == nil {
-				data, err := c.appendValue(nil, v)
-				if err != nil {
-					s.forget(i)
-					return nil, err
-				}
-				s.encoded[i] = data
+			data, err := s.encode(i, v)
+			if err != nil {
+				s.forget(i)
+				return nil, err
 			}
-			ch.Value = s.encoded[i]
+			ch.Value = data
 		}
 		out = append(out, ch)
 	}
 	return out, nil
+}
+
+// Written returns the current values of the keys that b has updated, transient ones too, in the order in which b
+// updates them first. The value of a key that has none is nil. Unencoded are the names of the keys whose values cannot
+// be encoded as JSON.
+func (s *Store) Written(b *Batch) (values []Change, unencoded []string) {
+	for i := range b.ops {
+		c := b.ops[i].key
+		slot := s.snap.schema.slot(c)
+		if slot < 0 || slices.ContainsFunc(b.ops[:i], func(o op) bool { return o.key == c }) {
+			continue
+		}
+		ch := Change{Key: c.name, Scope: c.opts.Scope}
+		if v := s.snap.at(slot); v != nil {
+			data, err := s.encode(slot, v)
+			if err != nil {
+				unencoded = append(unencoded, c.name)
+				continue
+			}
+			ch.Value = data
+		}
+		values = append(values, ch)
+	}
+	return values, unencoded
+}
+
+// encode returns the JSON of the value of a slot, and keeps it if it is going to be saved.
+func (s *Store) encode(slot int, v any) (json.RawMessage, error) {
+	dirty := slot < len(s.dirty) && s.dirty[slot] != 0
+	if dirty && s.encoded[slot] != nil {
+		return s.encoded[slot], nil
+	}
+	data, err := s.snap.schema.keys[slot].appendValue(nil, v)
+	if dirty && err == nil {
+		s.encoded[slot] = data
+	}
+	return data, err
 }
 
 // forget clears a slot without recording a change.

@@ -3,6 +3,7 @@ package state_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -288,5 +289,70 @@ func BenchmarkStoreApply(b *testing.B) {
 		if err := s.Apply(&batch); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestStore_Written applies a batch to one store, and what it has written to another.
+func TestStore_Written(t *testing.T) {
+	word := state.NewValue[string]("word", state.Options{})
+	sum := state.NewKey("sum", func(n, d int) int { return n + d }, state.Options{Merge: state.Commutative})
+	list := state.NewValue[[]int]("list", state.Options{Scope: state.Thread})
+	hidden := state.NewValue[int]("hidden", state.Options{Transient: true})
+	secret := state.NewValue[func()]("secret", state.Options{Transient: true})
+	schema, err := state.NewSchema(word, sum, list, hidden, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := state.NewStore(schema), state.NewStore(schema)
+	var before, b state.Batch
+	sum.Update(&before, 5)
+	word.Update(&before, "old")
+	for _, s := range []*state.Store{from, to} {
+		if err := s.Apply(&before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum.Update(&b, 1)
+	hidden.Update(&b, 7)
+	sum.Update(&b, 1)
+	word.Clear(&b)
+	list.Update(&b, nil)
+	secret.Update(&b, func() {})
+	if err := from.Apply(&b); err != nil {
+		t.Fatal(err)
+	}
+	values, unencoded := from.Written(&b)
+	var again state.Batch
+	text := ""
+	for _, v := range values {
+		text += fmt.Sprintf("%s %s=%s ", v.Scope, v.Key, v.Value)
+		if err := to.Snapshot().SetValue(&again, v.Key, v.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "run sum=7 run hidden=7 run word= thread list=null "; text != want || len(unencoded) != 1 || unencoded[0] != "secret" {
+		t.Errorf("written are %q and %q, want %q", text, unencoded, want)
+	}
+	if err := to.Apply(&again); err != nil {
+		t.Fatal(err)
+	}
+	want, _ := json.Marshal(from.Snapshot())
+	if got, _ := json.Marshal(to.Snapshot()); string(got) != string(want) || hidden.Get(to) != 7 {
+		t.Errorf("the other store has %s and %d, want %s and 7", got, hidden.Get(to), want)
+	}
+	if _, ok := word.Lookup(to); ok {
+		t.Error("a key that was cleared has a value")
+	}
+	changes, err := from.Changes()
+	if err != nil || len(changes) != 3 {
+		t.Errorf("the changes are %v, %v; want those of three keys", changes, err)
+	}
+	for name, value := range map[string]string{"none": "1", "sum": `"x"`} {
+		if err := to.Snapshot().SetValue(&again, name, json.RawMessage(value)); err == nil {
+			t.Errorf("state key %s takes %s", name, value)
+		}
+	}
+	if err := (state.Snapshot{}).SetValue(&again, "sum", nil); err == nil {
+		t.Error("an empty snapshot has a key")
 	}
 }

@@ -54,7 +54,7 @@ type exception struct {
 var exceptions = []exception{
 	{fieldsRule, "awaken.RunQuery", 23, "the filters of a list, one for each field"},
 	{fieldsRule, "llm/openai.Preset", 21, "what servers that speak like OpenAI do differently, one fact for each field: configuration in all but its name"},
-	{exportedRule, "awaken", 290, "the vocabulary; what a tool continues with, what a run has read, where calls carry data, whether a call took effect and what a restored database has came after 260"},
+	{exportedRule, "awaken", 291, "the vocabulary; what a tool continues with and what its call did to the run, what a run has read, where calls carry data, whether a call took effect and what a restored database has came after 260"},
 	{interfaceRule, "cmd/awaken.database", 11, "one method for each port of a database"},
 	{fieldsRule, "plugin/mcp.Server", 23, "how to reach and trust a server, read from a document: configuration in all but its name"},
 }

@@ -260,7 +260,32 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 			return nil
 		}
 	}
+	want, have := became(p.rec.Run, p.followed), became(got.Run, p.followed)
+	if have = s.renamed(have, want, reflect.TypeFor[awaken.Run]()); have != want {
+		s.depart(&Difference{RunID: p.rec.Run.RunID, Where: "the record of the run", Want: want, Got: have})
+	}
 	return nil
+}
+
+// became returns the compared part of a run's record: how far it has come, and what it has spent. The rest is the
+// request, or in its events. When an error says to come back is not compared: the model of a replay has its own answer to that. The costs of a run
+// that is not followed are not compared either: it is charged for the requests that were lost with their owners.
+func became(r *awaken.Run, followed bool) string {
+	payload := r.ErrorPayload
+	if payload != nil {
+		payload = &awaken.Error{Message: payload.Message, Code: payload.Code}
+	}
+	out := awaken.Run{AgentID: r.AgentID, FirstAgentID: r.FirstAgentID, OutputRepairs: r.OutputRepairs, Status: r.Status, StatusReason: r.StatusReason,
+		Termination: r.Termination, FinalOutput: r.FinalOutput, StructuredOutput: r.StructuredOutput, ErrorPayload: payload, FinishReason: r.FinishReason,
+		Diagnostics: r.Diagnostics, Steps: r.Steps, Usage: r.Usage, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, ChildUsage: r.ChildUsage}
+	if followed {
+		out.CostUSD, out.ChildCostUSD = r.CostUSD, r.ChildCostUSD
+	}
+	data, err := json.Marshal(&out)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }
 
 // content returns the compared part of a message.

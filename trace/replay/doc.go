@@ -1,7 +1,7 @@
 // Package replay runs a recorded run again, offline, and reports where it differs from the record.
 //
 // The real engine runs the agent of the run's version on a store of its own. What came from outside comes from the record: models answer
-// what they answered, in the same pieces, and so do remote agents; tools return what they returned, in the same order; people decide what they decided; messages,
+// what they answered, in the same pieces, and so do remote agents; tools return what they returned and write the state that they wrote, in the same order; people decide what they decided; messages,
 // cancellations and summaries of the conversation arrive where they arrived. No model is asked and no effect is repeated: of the tools
 // only those run that act on nothing but the run itself, such as a delegate's, whose run is then replayed too.
 //

@@ -90,6 +90,7 @@ func (a *activation) woken() bool {
 type outcome struct {
 	at     int
 	result *awaken.ToolResult // pending if the call was suspended
+	writes *awaken.CallWrites // nil if the call wrote nothing
 }
 
 type shownEvent struct {
@@ -192,10 +193,10 @@ func (p *part) divide() {
 func (p *part) index(i int) {
 	switch ev := p.events[i].Event.(type) {
 	case *awaken.ToolCallDone:
-		p.outcomes[ev.ID] = append(p.outcomes[ev.ID], outcome{i, ev.Result})
+		p.outcomes[ev.ID] = append(p.outcomes[ev.ID], outcome{i, ev.Result, ev.Writes})
 	case *awaken.ToolCallResumed:
 		if c := p.call(ev.TargetID); c != nil {
-			p.outcomes[ev.TargetID] = append(p.outcomes[ev.TargetID], outcome{i, c.Result})
+			p.outcomes[ev.TargetID] = append(p.outcomes[ev.TargetID], outcome{i, c.Result, ev.Writes})
 		}
 	case *awaken.ToolCallStreamDelta:
 		p.shown[ev.ID] = append(p.shown[ev.ID], shownEvent{i, ev})

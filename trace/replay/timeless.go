@@ -71,6 +71,8 @@ func (sh *shape) addFields(t reflect.Type) {
 			sh.fields[name] = &shape{time: true}
 		case t == reflect.TypeFor[awaken.StateDelta]():
 			sh.fields[name] = &shape{elem: &shape{patch: true}}
+		case t == reflect.TypeFor[awaken.CallWrites]() && name == "state":
+			sh.fields[name] = &shape{state: true}
 		default:
 			sh.fields[name] = makeShape(f.Type)
 		}

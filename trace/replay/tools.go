@@ -36,10 +36,11 @@ func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.Tool
 		}
 		return res, err
 	}
-	switch {
-	case !ok:
+	if !ok {
 		return nil, errors.New("the record has no result of the call")
-	case late:
+	}
+	s.write(p, call, o.writes)
+	if late {
 		s.show(ctx, p, call, o.at)
 		s.await(ctx, p, p.cut.at+1)
 		s.begun(p, call.ID)
