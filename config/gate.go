@@ -73,7 +73,12 @@ type GateFigures struct {
 	EndedAtSecs int64    `json:"ended_at_secs"`
 	Lost        *int     `json:"lost,omitempty"` // cells that passed only in the baseline
 	Won         *int     `json:"won,omitempty"`  // cells that passed only in the run
-	PassedP     *float64 `json:"passed_p_value,omitempty"`
+	// Difference is how much more cells passed than in the baseline, as a share, with its interval of 95 percent, clustered by case; PassedP is
+	// the p-value of a test by case that neither passes more.
+	Difference     *float64 `json:"pass_rate_difference,omitempty"`
+	DifferenceLow  *float64 `json:"pass_rate_difference_low,omitempty"`
+	DifferenceHigh *float64 `json:"pass_rate_difference_high,omitempty"`
+	PassedP        *float64 `json:"passed_p_value,omitempty"`
 }
 
 // GateError reports that required evaluations are missing or failed.

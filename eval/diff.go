@@ -38,6 +38,14 @@ func (c *Cell) String() string {
 	return text
 }
 
+// ref returns a copy, or nil if no field is set.
+func (c Cell) ref() *Cell {
+	if c == (Cell{}) {
+		return nil
+	}
+	return &c
+}
+
 // place identifies a case, its variant and its sample.
 type place struct {
 	fixture string
@@ -45,8 +53,15 @@ type place struct {
 	sample  int
 }
 
+// in returns the same case and sample with another variant.
+func (p place) in(c Cell) place {
+	p.cell = c
+	return p
+}
+
+// place returns the place of an item. A sample without a number is the first.
 func (i *Item) place() place {
-	p := place{fixture: i.FixtureID, sample: -1}
+	p := place{fixture: i.FixtureID}
 	if i.Cell != nil {
 		p.cell = *i.Cell
 	}
@@ -92,18 +107,33 @@ func (c *Change) Blocking() bool {
 	return false
 }
 
-// Diff compares a run with a baseline, case by case: first the cases of the baseline in its order, then the new cases in theirs.
+// Diff compares a run with a baseline, case by case, with the variants that [Compare] compares: first the cases of the baseline in its order, then
+// the new cases in theirs.
 func Diff(baseline, latest []Item) []Change {
 	after := make(map[place]*Item, len(latest))
 	for i := range latest {
 		after[latest[i].place()] = &latest[i]
 	}
+	of, with := matches(baseline, latest), map[Cell][]Cell{} // with: by variant of the baseline
+	for _, v := range variantsOf(latest) {
+		if old, ok := of[v.cell]; ok {
+			with[old] = append(with[old], v.cell)
+		}
+	}
 	changes := make([]Change, 0, len(latest))
 	for i := range baseline {
 		old := &baseline[i]
-		now := after[old.place()]
-		delete(after, old.place())
-		changes = append(changes, compare(old, now))
+		at := old.place()
+		if len(with[at.cell]) == 0 {
+			changes = append(changes, change(MissingFromNew, old, nil))
+		}
+		for _, cell := range with[at.cell] {
+			now := after[at.in(cell)]
+			delete(after, at.in(cell))
+			c := compare(old, now)
+			c.Cell = cell.ref()
+			changes = append(changes, c)
+		}
 	}
 	for i := range latest {
 		if now := &latest[i]; after[now.place()] == now {
@@ -126,11 +156,18 @@ func compare(old, now *Item) Change {
 	case !a.Passed:
 		return change(StillFailing, now, func(c *Change) { c.NewFailures = kinds(b.Failures, a.Failures) })
 	}
+	if old.Live() || now.Live() {
+		return change(Unchanged, now, nil)
+	}
 	if fields := drift(a, b); len(fields) > 0 {
 		return change(Drift, now, func(c *Change) { c.Fields = fields })
 	}
 	return change(Unchanged, now, nil)
 }
+
+// Live reports whether a model answered instead of a script. A model words the same answer in several ways, which is no drift. Reports of earlier
+// versions do not say it, but name the model.
+func (i *Item) Live() bool { return i.Report.Live || i.Cell != nil && i.Cell.ModelID != "" }
 
 func change(kind ChangeKind, of *Item, fill func(*Change)) Change {
 	c := Change{Kind: kind, FixtureID: of.FixtureID, Cell: of.Cell, SampleIndex: of.SampleIndex}

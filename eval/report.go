@@ -20,6 +20,7 @@ type Observation struct {
 	Revisions       int // how often the agent was asked again because of the judge
 	// JudgeRevision identifies the judge: its model, its instructions and its rubric.
 	JudgeRevision string
+	Live          bool // a model answered, not the script of the case
 	// TraceRunID is the run whose trace is kept; "" if none is.
 	TraceRunID string
 	// Functions are the functions for scorers of kind func, by name.
@@ -111,6 +112,7 @@ type Report struct {
 	JudgeReasoning      string                    `json:"judge_reasoning,omitempty"`
 	JudgeRevision       string                    `json:"judge_revision,omitempty"`
 	Scores              []Score                   `json:"scores,omitempty"`
+	Live                bool                      `json:"live,omitempty"` // a model answered, not the script of the case
 }
 
 // NewReport checks the observation of a run against the expectation of its case. A failed run passes only if its error is expected.
@@ -133,6 +135,7 @@ func NewReport(f *Fixture, o *Observation) *Report {
 		JudgeScore:          o.JudgeScore,
 		JudgeReasoning:      o.JudgeReasoning,
 		JudgeRevision:       o.JudgeRevision,
+		Live:                o.Live,
 	}
 	for i := range f.Expect.Scorers {
 		score := f.Expect.Scorers[i].Score(f, o, o.Functions)

@@ -9,11 +9,13 @@ const confidence = 0.95
 
 // Statistics sums up the items of one variant.
 type Statistics struct {
-	Cell     *Cell         `json:"cell,omitempty"`
-	Count    int           `json:"count"`
-	Passed   int           `json:"passed"`
-	PassRate float64       `json:"pass_rate"`
-	Interval stat.Interval `json:"pass_rate_interval"` // of 95 percent
+	Cell     *Cell   `json:"cell,omitempty"`
+	Cases    int     `json:"cases"`
+	Count    int     `json:"count"` // of samples
+	Passed   int     `json:"passed"`
+	PassRate float64 `json:"pass_rate"`
+	// Interval is the 95 % confidence interval of PassRate. Several samples of one case are not several cases: it is clustered by case.
+	Interval stat.Interval `json:"pass_rate_interval"`
 	// FlakeRate is the share of cases with both passed and failed samples, among the cases with several samples.
 	FlakeRate *float64 `json:"flake_rate,omitempty"`
 	Tokens    *Average `json:"tokens,omitempty"`
@@ -22,19 +24,45 @@ type Statistics struct {
 	DurationMS *Average `json:"duration_ms,omitempty"`
 }
 
-// Average is a mean with its 95 % confidence interval, which a single value does not have.
+// Average is a mean with its 95 % confidence interval, which is clustered by case. A single case does not have one, unless it has several
+// samples: then the interval is about that case alone.
 type Average struct {
 	Mean     float64        `json:"mean"`
 	Interval *stat.Interval `json:"interval,omitempty"`
 }
 
-func average(values []float64) *Average {
-	if len(values) == 0 {
+// byCase has the values of samples, by case, in the order of the cases.
+type byCase struct {
+	at     map[string]int
+	values [][]float64
+}
+
+func (b *byCase) add(fixture string, v float64) {
+	n, ok := b.at[fixture]
+	if !ok {
+		if b.at == nil {
+			b.at = map[string]int{}
+		}
+		n = len(b.values)
+		b.at[fixture], b.values = n, append(b.values, nil)
+	}
+	b.values[n] = append(b.values[n], v)
+}
+
+func (b *byCase) average() *Average {
+	if len(b.values) == 0 {
 		return nil
 	}
-	mean, in := stat.Mean(values, confidence)
+	clusters := b.values
+	if len(clusters) == 1 {
+		clusters = nil
+		for _, v := range b.values[0] {
+			clusters = append(clusters, []float64{v})
+		}
+	}
+	mean, in := stat.Clustered(clusters, confidence)
 	a := &Average{Mean: mean}
-	if len(values) > 1 {
+	if len(clusters) > 1 {
 		a.Interval = &in
 	}
 	return a
@@ -42,24 +70,11 @@ func average(values []float64) *Average {
 
 // Summarise returns the statistics of every variant, in the order of their first item.
 func Summarise(items []Item) []Statistics {
-	var order []Cell
-	byCell := map[Cell][]*Item{}
-	for i := range items {
-		var c Cell
-		if items[i].Cell != nil {
-			c = *items[i].Cell
-		}
-		if byCell[c] == nil {
-			order = append(order, c)
-		}
-		byCell[c] = append(byCell[c], &items[i])
-	}
-	out := make([]Statistics, 0, len(order))
-	for _, c := range order {
-		s := summarise(byCell[c])
-		if c != (Cell{}) {
-			s.Cell = &c
-		}
+	variants := variantsOf(items)
+	out := make([]Statistics, 0, len(variants))
+	for _, v := range variants {
+		s := summarise(v.items)
+		s.Cell = v.cell.ref()
 		out = append(out, s)
 	}
 	return out
@@ -67,27 +82,33 @@ func Summarise(items []Item) []Statistics {
 
 func summarise(items []*Item) Statistics {
 	s := Statistics{Count: len(items)}
-	var tokens, cost, duration []float64
-	samples, passed := map[string]int{}, map[string]int{}
+	var tokens, cost, duration byCase
+	samples, at := []stat.Rate{}, map[string]int{}
 	for _, it := range items {
 		r := it.Report
-		samples[it.FixtureID]++
+		n, ok := at[it.FixtureID]
+		if !ok {
+			n = len(samples)
+			at[it.FixtureID], samples = n, append(samples, stat.Rate{})
+		}
+		samples[n].Attempts++
 		if r.Passed {
 			s.Passed++
-			passed[it.FixtureID]++
+			samples[n].Passed++
 		}
-		tokens, duration = append(tokens, float64(r.TotalTokens)), append(duration, float64(r.SessionDurationMS))
+		tokens.add(it.FixtureID, float64(r.TotalTokens))
+		duration.add(it.FixtureID, float64(r.SessionDurationMS))
 		if r.CostUSD != nil {
-			cost = append(cost, *r.CostUSD)
+			cost.add(it.FixtureID, *r.CostUSD)
 		}
 	}
-	s.PassRate, s.Interval = float64(s.Passed)/float64(max(1, s.Count)), stat.Wilson(s.Passed, s.Count, confidence)
-	s.Tokens, s.CostUSD, s.DurationMS = average(tokens), average(cost), average(duration)
+	s.Cases, s.PassRate, s.Interval = len(samples), float64(s.Passed)/float64(max(1, s.Count)), stat.ClusteredWilson(samples, confidence)
+	s.Tokens, s.CostUSD, s.DurationMS = tokens.average(), cost.average(), duration.average()
 	several, flaky := 0, 0
-	for id, n := range samples {
-		if n > 1 {
+	for _, c := range samples {
+		if c.Attempts > 1 {
 			several++
-			if passed[id] > 0 && passed[id] < n {
+			if c.Passed > 0 && c.Passed < c.Attempts {
 				flaky++
 			}
 		}
@@ -96,47 +117,4 @@ func summarise(items []*Item) Statistics {
 		s.FlakeRate = ref(float64(flaky) / float64(several))
 	}
 	return s
-}
-
-// Comparison compares a run with a baseline by the cases that both have.
-type Comparison struct {
-	Cases int `json:"cases"` // that both have, with their variant and sample
-	Lost  int `json:"lost"`  // that passed only in the baseline
-	Won   int `json:"won"`   // that passed only in the run
-	// PassedP is the p-value of McNemar's exact test that neither passes more.
-	PassedP float64 `json:"passed_p_value"`
-	// TokensP and DurationP are p-values of Wilcoxon's signed-rank test.
-	TokensP   float64 `json:"tokens_p_value"`
-	DurationP float64 `json:"duration_p_value"`
-	// Regressions are the titles of the cases that were lost.
-	Regressions []string `json:"regressions"`
-}
-
-// Compare compares a run with a baseline by paired tests.
-func Compare(baseline, latest []Item) Comparison {
-	before := make(map[place]*Item, len(baseline))
-	for i := range baseline {
-		before[baseline[i].place()] = &baseline[i]
-	}
-	c := Comparison{Regressions: []string{}}
-	var tokens, duration []float64
-	for i := range latest {
-		now := &latest[i]
-		old := before[now.place()]
-		if old == nil {
-			continue
-		}
-		c.Cases++
-		switch {
-		case old.Report.Passed && !now.Report.Passed:
-			c.Lost++
-			c.Regressions = append(c.Regressions, now.Title())
-		case !old.Report.Passed && now.Report.Passed:
-			c.Won++
-		}
-		tokens = append(tokens, float64(now.Report.TotalTokens-old.Report.TotalTokens))
-		duration = append(duration, float64(now.Report.SessionDurationMS-old.Report.SessionDurationMS))
-	}
-	c.PassedP, c.TokensP, c.DurationP = stat.McNemar(c.Lost, c.Won), stat.SignedRank(tokens), stat.SignedRank(duration)
-	return c
 }

@@ -471,7 +471,7 @@ func TestAttack_ForeignTenant(t *testing.T) {
 			if resp.StatusCode != 403 {
 				t.Errorf("%s: status is %d, want 403: %s", name, resp.StatusCode, data)
 			}
-		case strings.Contains(path, "{") && !slices.Contains(own, name), name == "GET /v1/events/stream", name == "POST /v1/eval/runs": // its query names a thread, its body a dataset
+		case strings.Contains(path, "{") && !slices.Contains(own, name), name == "GET /v1/events/stream", name == "POST /v1/eval/runs", name == "POST /v1/eval/runs/estimate": // its query names a thread, its body a dataset
 			if resp.StatusCode != 404 {
 				t.Errorf("%s: status is %d, want 404: %s", name, resp.StatusCode, data)
 			}

@@ -527,6 +527,10 @@ func init() {
 		"POST /v1/eval/runs/{id}/cancel": ofEvalRun("/cancel"),
 		"GET /v1/eval/runs/{id}/events":  ofEvalRun("/events"),
 		"POST /v1/eval/online":           plainly("/v1/eval/online", `{"user_input":"Hi","models":["m"],"expectations":{"final_answer_contains":["Hi"]},"samples":2}`),
+		"POST /v1/eval/compare":          plainly("/v1/eval/compare", `{"items":[{"fixture_id":"a","report":{"passed":true}}],"baseline":[{"fixture_id":"a","report":{"passed":false}}]}`),
+		"POST /v1/eval/runs/estimate": func(g *rig, as []string) request {
+			return request{path: "/v1/eval/runs/estimate", body: fmt.Sprintf(`{"dataset_id":%q,"models":["m"]}`, g.dataset(saysHi, orAdmin(as)...))}
+		},
 		"POST /v1/eval/runs": func(g *rig, as []string) request {
 			return request{path: "/v1/eval/runs", body: fmt.Sprintf(`{"dataset_id":%q}`, g.dataset(saysHi+","+saysBye, orAdmin(as)...))}
 		},
@@ -558,7 +562,7 @@ func init() {
 		"POST /v1/eval/online": {about(404, "/v1/eval/online", `{"user_input":"x","models":["none"]}`)},
 	})
 	for _, op := range []string{"GET /v1/eval/datasets", "GET " + one, "PUT " + one, "DELETE " + one, "POST " + one + "/fixtures", "GET /v1/eval/runs", "POST /v1/eval/runs",
-		"GET /v1/eval/runs/{id}", "DELETE /v1/eval/runs/{id}", "POST /v1/eval/runs/{id}/cancel", "POST /v1/eval/runs/{id}/resume", "GET /v1/eval/runs/{id}/events"} {
+		"GET /v1/eval/runs/{id}", "DELETE /v1/eval/runs/{id}", "POST /v1/eval/runs/{id}/cancel", "POST /v1/eval/runs/{id}/resume", "GET /v1/eval/runs/{id}/events", "POST /v1/eval/runs/estimate", "POST /v1/eval/compare"} {
 		never[op+" 500"] = true // the test breaks no profile of a tenant
 	}
 }

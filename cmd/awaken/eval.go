@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,8 +23,12 @@ func evalCommand(con *console) *cobra.Command {
 const evalDiffHelp = `Compare a file of reports with a baseline, case by case. A file has one report per line,
 as written by evaluations.
 
-Four differences block a release: a regression, a missing case, a case that passes but
-differs, and a new case that fails.
+A variant is compared with the one of the same name, or else with the only one of the
+baseline, so that two models or prompts can be compared.
+
+Four differences block a release: a regression, a missing case, a case that passes with its
+script but differs, and a new case that fails. If models answered, paired tests by case show
+whether the differences may be chance.
 
 Exit status:
   0  no difference blocks
@@ -90,9 +95,25 @@ func evalDiffCommand(con *console) *cobra.Command {
 		if err := write(con, changes, latest); err != nil {
 			return written(err)
 		}
+		if err := printComparisons(con, format, latest, eval.Compare(baseline, latest)); err != nil {
+			return written(err)
+		}
 		return blocked(changes)
 	}
 	return cmd
+}
+
+// printComparisons prints paired tests of variants whose answers came from models: scripts leave nothing to chance. Formats for programs do not have them.
+func printComparisons(con *console, format string, latest []eval.Item, all []eval.Comparison) error {
+	if format != "text" || !slices.ContainsFunc(latest, func(it eval.Item) bool { return it.Live() }) {
+		return nil
+	}
+	for i := range all {
+		if _, err := fmt.Fprintln(con.out, printable(all[i].String(), false)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // blocked fails if one of the changes blocks.

@@ -35,6 +35,9 @@ parameters to compare. Several agents, models and variants make a matrix.
 Tools have no effects. A call gets the result in tool_results of its case; without one, a
 read-only tool is called, and any other call fails.
 
+Before models are asked, an estimate of tokens, cost and time is printed, with the limits.
+Variants are compared by paired tests, case by case.
+
 With --baseline, the reports are compared with a file of reports: see 'awaken eval diff'.
 
 Exit status:
@@ -62,6 +65,7 @@ type evalFlags struct {
 	time                               time.Duration
 	judge, rubric                      string
 	votes                              int
+	given                              func(flag string) bool // on the command line
 }
 
 func evalRunCommand(con *console) *cobra.Command {
@@ -81,13 +85,14 @@ func evalRunCommand(con *console) *cobra.Command {
 	fl.BoolVar(&f.live, "live", false, "use the agents' own models instead of the scripts")
 	fl.IntVar(&f.samples, "samples", 0, "`number` of samples for each case and model")
 	fl.IntVar(&f.concurrency, "concurrency", 5, "`number` of cases to run at a time")
-	fl.Int64Var(&f.tokens, "max-tokens", 0, "maximum `number` of tokens; then no further case starts. 0 means no limit")
-	fl.Float64Var(&f.usd, "max-cost", 0, "maximum cost in `US dollars`; then no further case starts. 0 means no limit")
-	fl.DurationVar(&f.time, "max-time", 0, "maximum `time`; then no further case starts. 0 means no limit")
+	fl.Int64Var(&f.tokens, "max-tokens", 0, "maximum `number` of tokens; then no further case starts. 0 means no limit; default some times the estimate")
+	fl.Float64Var(&f.usd, "max-cost", 0, "maximum cost in `US dollars`; then no further case starts. 0 means no limit; default some times the estimate")
+	fl.DurationVar(&f.time, "max-time", 0, "maximum `time`; then no further case starts. 0 means no limit; default some times the estimate")
 	fl.StringVar(&f.judge, "judge", "", "`id` or provider:model of the model that grades answers")
 	fl.StringVar(&f.rubric, "rubric", "", "description of a good answer, for --judge")
 	fl.IntVar(&f.votes, "votes", 1, "`number` of grades by --judge for each answer; the median counts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		f.given = cmd.Flags().Changed
 		if err := f.check(); err != nil {
 			return err
 		}
@@ -186,6 +191,7 @@ func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 	if err := f.vary(ctx, con, plan); err != nil {
 		return err
 	}
+	f.estimate(con, plan)
 	sig := listen()
 	defer sig.stop()
 	var items []eval.Item
@@ -209,7 +215,46 @@ func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 	if err != nil {
 		return written(err)
 	}
+	comparisons := eval.CompareVariants(items, 0)
+	if f.baseline != "" {
+		comparisons = eval.Compare(baseline, items)
+	}
+	if err := printComparisons(con, f.format, items, comparisons); err != nil {
+		return written(err)
+	}
 	return blocked(changes)
+}
+
+// estimate prints what a live plan probably takes, and its limits: those of the flags, otherwise ones that leave room above the estimate.
+func (f *evalFlags) estimate(con *console, plan *runner.Plan) {
+	if !f.isLive() {
+		return
+	}
+	asked := plan.Limits
+	e := plan.Fit(nil)
+	if f.given("max-tokens") {
+		plan.Limits.Tokens = asked.Tokens
+	}
+	if f.given("max-cost") {
+		plan.Limits.USD = asked.USD
+	}
+	if f.given("max-time") {
+		plan.Limits.Time = asked.Time
+	}
+	var limits []string
+	if l := plan.Limits; l.Tokens > 0 {
+		limits = append(limits, fmt.Sprintf("%d tokens", l.Tokens))
+	}
+	if l := plan.Limits; l.USD > 0 {
+		limits = append(limits, fmt.Sprintf("%.4g US dollars", l.USD))
+	}
+	if l := plan.Limits; l.Time > 0 {
+		limits = append(limits, l.Time.String())
+	}
+	if len(limits) == 0 {
+		limits = []string{"none"}
+	}
+	fmt.Fprintf(con.err, "%s; limits: %s\n", e.String(), strings.Join(limits, ", "))
 }
 
 // runCells runs a plan, and returns the reports of the cells that were run, in their order. A terminal shows how far it is.

@@ -254,17 +254,16 @@ test("cases are read from files in every form, and mistakes are named", async ()
   assert.deepEqual(ofKind({ kind: "contains", text: "t", not: true, name: "n" }, "exact"), { kind: "exact", text: "t", name: "n" });
 });
 
-test("results are ordered by what must be looked at, compared as the command line does, and exported", async () => {
+test("results are ordered by what must be looked at, and exported", async () => {
   const m = await load("features/evals/matrix.ts");
   const item = (id, passed, text = "t", model = "m", sample) => ({ fixture_id: id, cell: { model_id: model }, sample_index: sample, report: { fixture_id: id, passed, failures: passed ? [] : [{ kind: "answer_missing_phrase", phrase: "<x>" }], final_text: text, total_tokens: 3, session_duration_ms: 1500 } });
-  const before = [item("same", true), item("lost", true), item("won", false), item("drift", true), item("gone", true), item("still", false)];
   const now = [item("same", true), item("lost", false), item("won", true), item("drift", true, "u"), item("still", false), item("new", false)];
-  const diff = m.diffOf(before, now);
-  assert.deepEqual(Object.fromEntries(diff.map((c) => [c.fixture_id, c.kind])), { same: "unchanged", lost: "regression", won: "fixed", drift: "drift", gone: "missing_from_new", still: "still_failing", new: "newly_added" });
+  const kinds = { same: "unchanged", lost: "regression", won: "fixed", drift: "drift", gone: "missing_from_new", still: "still_failing", new: "newly_added" }; // as the server says
+  const diff = Object.entries(kinds).map(([id, kind]) => ({ kind, fixture_id: id, cell: { model_id: "m" }, ...(id === "lost" && { new_failures: ["answer_missing_phrase"] }), ...(id === "new" && { passed: false }) }));
   assert.deepEqual(m.rowsOf(now, diff).map((r) => r.fixture), ["lost", "gone", "drift", "still", "new", "won", "same"]);
   assert.deepEqual(m.rowsOf([item("p", true), item("f", false), item("k", true, "t", "m", 0), item("k", false, "t", "m", 1)]).map((r) => `${r.fixture} ${r.state}`), ["f failed", "k flaky", "p passed"]);
   const rows = m.rowsOf(now, diff);
-  assert.deepEqual(m.views.map((v) => rows.filter((r) => m.shows(r, v)).length), [5, 3, 1, 3, 7]);
+  assert.deepEqual(m.views.map((v) => rows.filter((r) => m.shows(r, v)).length), [5, 1, 1, 3, 7]);
   assert.equal(m.markdown(diff).split("\n")[0], "**Blocked:** 1 regression, 1 missing, 1 drifted, 1 new, 1 fixed, 1 still failing, 1 unchanged");
   assert.match(m.markdown(diff), /\| lost with m \| passed before and fails: answer missing phrase \| blocks \|/);
   const junit = m.junit("d", diff, now);
@@ -273,10 +272,6 @@ test("results are ordered by what must be looked at, compared as the command lin
   assert.ok(!junit.includes('"<x>"'), "the text of an answer is not escaped");
   assert.deepEqual(m.reportsOf(m.ndjson(now)), now.map((it) => ({ ...it, sample_index: undefined })));
   assert.throws(() => m.reportsOf('{"a":1}'), /1: fixture_id, passed/);
-  const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
-  close(m.wilson(1, 1).low, 0.2065493143772375); // as the server has it
-  assert.deepEqual([m.wilson(0, 4).low, m.wilson(4, 4).high], [0, 1]);
-  assert.equal(m.statisticsOf(now)[0].passed, 3);
 });
 
 test("a range of time is that of its name: days begin at midnight, and the clock may change in them", async () => {

@@ -41,6 +41,7 @@ type Run struct {
 	Status          Status      `json:"status"`
 	CellCount       int         `json:"cell_count"`
 	Samples         int         `json:"samples,omitempty"`
+	BaselineRunID   string      `json:"baseline_run_id,omitempty"` // the run that it is compared with
 	// AgentID is the agent that was tried, and Version the version of the configuration that has it.
 	AgentID string `json:"agent_id,omitempty"`
 	Version string `json:"version,omitempty"`

@@ -191,11 +191,7 @@ func cellsOf(run *archive.Run, model string) (out []eval.Item) {
 // measure compares the figures of a run with the limits.
 func (k *checking) measure(h *archive.Header, items []eval.Item) {
 	r, s := &k.Requirement, eval.Summarise(items)[0]
-	cases := map[string]bool{}
-	for i := range items {
-		cases[items[i].FixtureID] = true
-	}
-	f := &config.GateFigures{Cases: len(cases), Cells: s.Count, Passed: s.Passed, PassRate: s.PassRate, Low: s.Interval.Low, High: s.Interval.High, EndedAtSecs: h.EndedAtSecs}
+	f := &config.GateFigures{Cases: s.Cases, Cells: s.Count, Passed: s.Passed, PassRate: s.PassRate, Low: s.Interval.Low, High: s.Interval.High, EndedAtSecs: h.EndedAtSecs}
 	if s.CostUSD != nil {
 		f.CostUSD = &s.CostUSD.Mean
 	}
@@ -274,15 +270,21 @@ func (k *checking) compare(ctx context.Context, h *archive.Header, items []eval.
 	if r.Baseline == registry.LiveBaseline {
 		model = k.candidate.LiveModelID
 	}
-	c := eval.Compare(cellsOf(b, model), items)
-	k.Figures.Lost, k.Figures.Won, k.Figures.PassedP = &c.Lost, &c.Won, &c.PassedP
-	switch {
-	case c.Cases == 0:
+	all := eval.Compare(cellsOf(b, model), items)
+	if len(all) == 0 || all[0].Cases == 0 {
 		k.fail("baseline %q and eval run %q have no cell in common", id, h.ID)
+		return nil
+	}
+	c, f := &all[0], k.Figures
+	f.Lost, f.Won, f.PassedP, f.Difference = &c.Lost, &c.Won, &c.PassRate.P, &c.PassRate.Difference
+	if in := c.PassRate.Interval; in != nil {
+		f.DifferenceLow, f.DifferenceHigh = &in.Low, &in.High
+	}
+	switch {
 	case r.Significance == 0 && c.Lost > 0:
-		k.fail("in eval run %q over dataset %q, %d of %d cells fail that pass in baseline %q: %s", h.ID, r.Dataset, c.Lost, c.Cases, id, first(c.Regressions, 5))
-	case r.Significance > 0 && c.Lost > c.Won && c.PassedP <= r.Significance:
-		k.fail("eval run %q over dataset %q is worse than baseline %q: it lost %d cells and won %d, with a p-value of %.3g; want more than %g", h.ID, r.Dataset, id, c.Lost, c.Won, c.PassedP, r.Significance)
+		k.fail("in eval run %q over dataset %q, %d of %d cells fail that pass in baseline %q: %s", h.ID, r.Dataset, c.Lost, c.Pairs, id, first(c.Regressions, 5))
+	case r.Significance > 0 && c.Lost > c.Won && c.PassRate.P <= r.Significance:
+		k.fail("eval run %q over dataset %q is worse than baseline %q: it lost %d cells and won %d, with a p-value of %.3g; want more than %g", h.ID, r.Dataset, id, c.Lost, c.Won, c.PassRate.P, r.Significance)
 	}
 	return nil
 }

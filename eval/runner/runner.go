@@ -204,7 +204,7 @@ func (j *job) spend(tokens int64, usd float64) {
 
 // observe runs a cell and returns what it did, or nil if the job has ended for another reason than a limit.
 func (j *job) observe(ctx context.Context, f *eval.Fixture, v *Variant) *eval.Observation {
-	c := &cell{job: j, fixture: f, variant: v, seen: &eval.Observation{Functions: j.plan.Functions}}
+	c := &cell{job: j, fixture: f, variant: v, seen: &eval.Observation{Functions: j.plan.Functions, Live: !v.Scripted}}
 	if ctx.Err() == nil && !v.Scripted {
 		j.charge(0)
 	}

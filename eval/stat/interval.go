@@ -14,17 +14,21 @@ func Wilson(passed, n int, confidence float64) Interval {
 	if n == 0 {
 		return Interval{0, 1}
 	}
+	return wilson(float64(passed)/float64(n), float64(n), confidence)
+}
+
+// wilson returns the score interval of a rate among size attempts, of which there may be a fraction.
+func wilson(rate, size, confidence float64) Interval {
 	z := normalQuantile(0.5 + confidence/2)
-	size, rate := float64(n), float64(passed)/float64(n)
 	scale := 1 + z*z/size
 	centre := (rate + z*z/(2*size)) / scale
 	half := z / scale * math.Sqrt(rate*(1-rate)/size+z*z/(4*size*size))
 	// At the ends the exact bounds are 0 and 1; rounding would miss them by a little.
 	in := Interval{max(0, centre-half), min(1, centre+half)}
-	if passed == 0 {
+	if rate == 0 {
 		in.Low = 0
 	}
-	if passed == n {
+	if rate == 1 {
 		in.High = 1
 	}
 	return in

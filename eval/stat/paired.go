@@ -5,35 +5,6 @@ import (
 	"slices"
 )
 
-// McNemar returns the exact p-value for two variants that were tried on the same cases: lost is the number of cases
-// that only the first passed, won the number that only the second passed. Cases on which both agree say nothing
-// about their difference. With no other cases the p-value is 1.
-func McNemar(lost, won int) float64 {
-	n := lost + won
-	if n == 0 {
-		return 1
-	}
-	return min(1, 2*binomialCDF(min(lost, won), n))
-}
-
-// PairedT returns the p-value of Student's t-test that differences have a mean of 0, each difference being that of
-// two variants on one case. It is NaN for fewer than two; if all differences are equal, it is 1 if they are 0, otherwise 0.
-func PairedT(differences []float64) float64 {
-	if len(differences) < 2 {
-		return math.NaN()
-	}
-	mean, deviation := moments(differences)
-	if deviation == 0 {
-		if mean == 0 {
-			return 1
-		}
-		return 0
-	}
-	df := float64(len(differences) - 1)
-	t := mean / deviation * math.Sqrt(float64(len(differences)))
-	return incompleteBeta(df/2, 0.5, df/(df+t*t))
-}
-
 // exactRanks is the number of differences up to which SignedRank counts the orders of signs.
 const exactRanks = 50
 

@@ -30,12 +30,13 @@ type evalAgent struct {
 	// Agents are several agents, instead of one, to compare.
 	Agents []string `json:"agents,omitempty"`
 	// Variants are prompts and parameters to compare.
-	Variants    []evalVariant `json:"variants,omitempty"`
-	Samples     *int          `json:"samples,omitempty"`
-	Judge       *evalJudge    `json:"judge,omitempty"`
-	MaxWalltime *int64        `json:"max_walltime_secs,omitempty"` // default 60, or no limit with Prefer: respond-async
-	MaxTokens   *int64        `json:"max_total_tokens,omitempty"`  // default 10000
-	MaxCostUSD  *float64      `json:"max_cost_usd,omitempty"`      // default no limit
+	Variants []evalVariant `json:"variants,omitempty"`
+	Samples  *int          `json:"samples,omitempty"`
+	Judge    *evalJudge    `json:"judge,omitempty"`
+	// Limits. Those that are open are estimated from the cases, with room to spare; see POST /v1/eval/runs/estimate.
+	MaxWalltime *int64   `json:"max_walltime_secs,omitempty"` // default no limit with Prefer: respond-async
+	MaxTokens   *int64   `json:"max_total_tokens,omitempty"`
+	MaxCostUSD  *float64 `json:"max_cost_usd,omitempty"` // default no limit if a model has no prices
 }
 
 // evalVariant is one variant of an agent.
@@ -152,7 +153,6 @@ func (b *evalAgent) plan(regs []*registry.Registry, cases []eval.Fixture, live b
 	if b.Samples != nil {
 		p.Samples = *b.Samples
 	}
-	p.Limits.Tokens = usualTokens
 	if b.MaxTokens != nil {
 		p.Limits.Tokens = *b.MaxTokens
 	}

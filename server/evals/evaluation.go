@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
@@ -98,7 +97,8 @@ func (h *evaluations) again(ctx context.Context, header *archive.Header, cases [
 
 func (h *evaluations) routes() []protocol.Route {
 	const all, one = "/v1/eval/runs", "/v1/eval/runs/{id}"
-	baseline := server.Param("baseline", "string", "a run to compare with")
+	baseline := server.Param("baseline", "string", "a run to compare with; default the baseline_run_id that the run began with")
+	reference := server.Param("reference", "integer", "the variant to compare with, by its number in statistics, from 0: of the baseline, or of the run itself without one; default the variant of the same name in the baseline, or 0")
 	return []protocol.Route{
 		{Method: "GET", Path: all, Needs: permit.ReadEvals, Handle: server.Handle(h.list),
 			Summary: "List the runs over datasets, newest first", Replies: map[int]any{200: evalRunList{}},
@@ -107,7 +107,9 @@ func (h *evaluations) routes() []protocol.Route {
 		{Method: "POST", Path: all, Needs: permit.RunEvals, Handle: server.HandleBody(h.start), Body: evalRunBody{}, Stream: true,
 			Headers: []protocol.Param{server.Param("Prefer", "string", "respond-async: reply immediately with status 202; the run continues, even after a restart")},
 			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
-		{Method: "GET", Path: one, Needs: permit.ReadEvals, Handle: server.Handle(h.get), Query: []protocol.Param{baseline, server.Param("aggregate", "samples", "add up the samples of each cell")},
+		{Method: "POST", Path: all + "/estimate", Needs: permit.RunEvals, Handle: server.HandleBody(h.estimate), Body: evalRunBody{},
+			Summary: "Estimate what a run over a dataset takes, and show the limits it would have, without starting it", Replies: map[int]any{200: evalEstimate{}}, Failures: []int{404}},
+		{Method: "GET", Path: one, Needs: permit.ReadEvals, Handle: server.Handle(h.get), Query: []protocol.Param{baseline, reference, server.Param("aggregate", "samples", "add up the samples of each cell")},
 			Summary: "Get a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
 		{Method: "DELETE", Path: one, Needs: permit.RunEvals, Handle: server.Handle(h.delete),
 			Summary: "Delete a run over a dataset that has ended", Replies: map[int]any{204: nil}, Failures: []int{409}},
@@ -117,6 +119,8 @@ func (h *evaluations) routes() []protocol.Route {
 			Summary: "Retry the cells in doubt of a run over a dataset", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
 		{Method: "GET", Path: one + "/events", Needs: permit.ReadEvals, Handle: server.Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
 			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
+		{Method: "POST", Path: "/v1/eval/compare", Needs: permit.ReadEvals, Handle: server.HandleBody(h.compare), Body: reportsBody{},
+			Summary: "Compute the statistics of reports, and compare them with a baseline", Replies: map[int]any{200: evalFigures{}}},
 		{Method: "POST", Path: "/v1/eval/online", Needs: permit.RunEvals, Handle: server.HandleBody(h.online), Body: onlineBody{}, Stream: true,
 			Summary: "Ask several models the same", Replies: map[int]any{200: onlineReply{}}, Failures: []int{404}},
 	}
@@ -178,9 +182,12 @@ func (h *evaluations) list(req *server.Request) error {
 }
 
 type evalRunBody struct {
-	DatasetID     string `json:"dataset_id"`
+	DatasetID     string `json:"dataset_id,omitempty"`
 	BaselineRunID string `json:"baseline_run_id,omitempty"`
-	Mode          string `json:"mode,omitempty"` // scripted, or live, which is the default with models
+	// RepeatOf is a run that is repeated: with its cases, models, agents, variants, samples, judge and limits. Only baseline_run_id, in_doubt and traces may be given
+	// besides.
+	RepeatOf string `json:"repeat_of,omitempty"`
+	Mode     string `json:"mode,omitempty"` // scripted, or live, which is the default with models
 	// Version is the version of the configuration with the agent: its number, live, or draft for the live version with all drafts; default
 	// live. Versions are several of them, to compare.
 	Version  string   `json:"version,omitempty"`
@@ -197,12 +204,6 @@ type evalRunBody struct {
 const (
 	scriptedMode = "scripted"
 	liveMode     = "live"
-)
-
-// usualTokens and usualTime are the limits of an evaluation that has none.
-const (
-	usualTokens = 10_000
-	usualTime   = 60
 )
 
 // mode returns the execution mode, or what contradicts it.
@@ -234,96 +235,41 @@ func (b *evalRunBody) mode() (string, error) {
 	return mode, nil
 }
 
-type evalRunReply struct {
-	Run        *archive.Run      `json:"run"`
-	Diff       []eval.Change     `json:"diff,omitempty"`
-	Aggregates []eval.Aggregate  `json:"aggregates,omitempty"`
-	Statistics []eval.Statistics `json:"statistics,omitempty"` // by cell, with intervals of 95 percent
-	Comparison *eval.Comparison  `json:"comparison,omitempty"` // with the baseline, by paired tests
-}
-
-// reply returns a run with what follows from its items.
-func replyOf(run *archive.Run, baseline *archive.Run, aggregate bool) evalRunReply {
-	out := evalRunReply{Run: run}
-	if run.Items == nil {
-		run.Items = []eval.Item{}
-	}
-	if baseline != nil {
-		out.Diff = eval.Diff(baseline.Items, run.Items)
-		c := eval.Compare(baseline.Items, run.Items)
-		out.Comparison = &c
-	}
-	if aggregate {
-		out.Aggregates = eval.Aggregates(run.Items)
-	}
-	if len(run.Items) > 0 {
-		out.Statistics = eval.Summarise(run.Items)
-	}
-	return out
-}
-
 // start runs a dataset.
 func (h *evaluations) start(req *server.Request, body *evalRunBody) error {
-	a, err := archiveOf(req)
-	if err != nil {
-		return err
-	}
-	mode, err := body.mode()
-	if err != nil {
-		return err
-	}
-	if mode == liveMode {
-		if err := body.check(&h.limits); err != nil {
-			return err
-		}
-		if err := body.permit(req); err != nil {
-			return err
-		}
-	}
-	if d := body.InDoubt; d != "" && d != job.ReportInDoubt && d != job.RetryInDoubt {
-		return protocol.BadRequest("in_doubt is %q; want %s or %s", d, job.ReportInDoubt, job.RetryInDoubt)
-	}
-	if body.DatasetID == "" {
-		return protocol.BadRequest("dataset_id is missing; want the id of a dataset")
-	}
-	d, err := a.Dataset(req.Context(), body.DatasetID)
-	if err != nil {
-		return err
-	}
-	if len(d.Spec.Fixtures) == 0 {
-		return protocol.BadRequest("dataset %q has no fixtures; want one or more", body.DatasetID)
-	}
 	async := prefersAsync(req.HTTP())
-	regs, err := h.versions(req, body)
+	p, err := h.prepare(req, body)
 	if err != nil {
 		return err
 	}
-	plan, err := body.plan(regs, d.Spec.Fixtures, mode == liveMode)
-	if err != nil {
-		return err
-	}
+	plan := p.plan
 	if most := h.limits.SyncCells; !async && plan.Len() > most {
 		return protocol.BadRequest("the run has %d cells; want at most %d, or the header Prefer: respond-async", plan.Len(), most)
 	}
 	if most := h.limits.AsyncCells; plan.Len() > most {
 		return protocol.BadRequest("the run has %d cells; want at most %d", plan.Len(), most)
 	}
-	run := archive.Run{ID: h.newID(), DatasetID: body.DatasetID, DatasetRevision: d.Meta.Revision, ExecutionMode: mode, CellCount: plan.Len(), Samples: plan.Samples}
-	if err := h.identify(req.Context(), &run, body, regs[0]); err != nil {
+	run := &p.run
+	run.ID = h.newID()
+	if err := h.identify(req.Context(), run, body, p.regs[0]); err != nil {
 		return err
 	}
 	var baseline *archive.Run
 	if body.BaselineRunID != "" {
-		if baseline, err = baselineOf(req.Context(), a, body.BaselineRunID, &run); err != nil {
+		if baseline, err = baselineOf(req.Context(), p.archive, body.BaselineRunID, run); err != nil {
+			return err
+		}
+		run.BaselineRunID = baseline.ID
+	}
+	if p.mode == liveMode {
+		if _, err := h.fit(req.Context(), p, body, async); err != nil {
 			return err
 		}
 	}
-	if !async && mode == liveMode && plan.Limits.Time == 0 {
-		body.MaxWalltime = new(int64(usualTime))
-		plan.Limits.Time = usualTime * time.Second
-	}
-	return h.launch(req, a, &run, body, regs[0].ID(), plan, d.Spec.Fixtures, async, func(done *archive.Run) error {
-		return req.Reply(200, replyOf(done, baseline, body.Samples != nil))
+	return h.launch(req, p.archive, run, body, p.regs[0].ID(), plan, plan.Fixtures, async, func(done *archive.Run) error {
+		out := replyOf(done, baseline, -1, body.Samples != nil)
+		out.Request = body
+		return req.Reply(200, out)
 	})
 }
 
@@ -348,7 +294,7 @@ func (h *evaluations) launch(req *server.Request, a *archive.Archive, run *archi
 		req.Writer().Header().Set("Location", "/v1/eval/runs/"+run.ID)
 		req.Writer().Header().Set("Preference-Applied", "respond-async")
 		shown := j.Header().Run
-		return req.Reply(http.StatusAccepted, replyOf(&shown, nil, false))
+		return req.Reply(http.StatusAccepted, replyOf(&shown, nil, 0, false))
 	}
 	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
@@ -379,53 +325,6 @@ func prefersAsync(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// baselineOf returns a run that another one can be compared with.
-func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive.Run) (*archive.Run, error) {
-	b, err := a.Run(ctx, id)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, server.Fail(http.StatusNotFound, "not_found", "baseline %q: not found; want the id of an eval run over the same dataset", id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	differs := func(what string, is, want any) error {
-		return protocol.BadRequest("baseline %q has %s %v; want %v, as the run has", id, what, is, want)
-	}
-	switch {
-	case b.DatasetID == adhoc || run.DatasetID == adhoc:
-		return nil, protocol.BadRequest("baseline %q or the run has no dataset; want two runs over the same dataset", id)
-	case b.DatasetID != run.DatasetID:
-		return nil, differs("dataset_id", strconv.Quote(b.DatasetID), strconv.Quote(run.DatasetID))
-	case b.DatasetRevision != run.DatasetRevision:
-		return nil, differs("dataset_revision", b.DatasetRevision, run.DatasetRevision)
-	case b.ExecutionMode != run.ExecutionMode:
-		return nil, differs("execution_mode", b.ExecutionMode, run.ExecutionMode)
-	case b.Samples != run.Samples:
-		return nil, differs("samples", b.Samples, run.Samples)
-	case b.Status != archive.Done:
-		return nil, protocol.BadRequest("baseline %q is %s; want a completed run", id, b.Status)
-	}
-	return b, nil
-}
-
-func (h *evaluations) get(req *server.Request) error {
-	a, err := archiveOf(req)
-	if err != nil {
-		return err
-	}
-	run, err := a.Run(req.Context(), req.Path("id"))
-	if err != nil {
-		return err
-	}
-	var baseline *archive.Run
-	if id := req.Value("baseline"); id != "" {
-		if baseline, err = baselineOf(req.Context(), a, id, run); err != nil {
-			return err
-		}
-	}
-	return req.Reply(200, replyOf(run, baseline, req.Value("aggregate") == "samples"))
 }
 
 func (h *evaluations) delete(req *server.Request) error {
@@ -465,7 +364,7 @@ func (h *evaluations) cancel(req *server.Request) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, replyOf(run, nil, false))
+	return req.Reply(200, replyOf(run, nil, 0, false))
 }
 
 type resumeBody struct {
@@ -493,7 +392,7 @@ func (h *evaluations) resume(req *server.Request, body *resumeBody) error {
 		return err
 	}
 	req.Writer().Header().Set("Location", "/v1/eval/runs/"+id)
-	return req.Reply(http.StatusAccepted, replyOf(run, nil, false))
+	return req.Reply(http.StatusAccepted, replyOf(run, nil, 0, false))
 }
 
 // retryFailure returns what the client sees of an error of Retry.

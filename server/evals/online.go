@@ -55,14 +55,12 @@ func (h *evaluations) online(req *server.Request, body *onlineBody) error {
 	if most := h.limits.OnlineCells; plan.Len() > most {
 		return protocol.BadRequest("the evaluation has %d cells; want at most %d", plan.Len(), most)
 	}
-	if plan.Limits.Time == 0 {
-		plan.Limits.Time = usualTime * time.Second
-	}
 	plan.Limits.Concurrency = h.limits.OnlineConcurrency
+	body.fit(plan, nil, false)
 	run := &archive.Run{ID: h.newID(), DatasetID: adhoc, ExecutionMode: liveMode, CellCount: plan.Len(), Samples: plan.Samples}
 	if body.Persist == nil || *body.Persist {
 		return h.launch(req, a, run, evalRunBody{DatasetID: adhoc, Mode: liveMode, evalAgent: body.evalAgent}, reg.ID(), plan, cases, false, func(done *archive.Run) error {
-			r := replyOf(done, nil, false)
+			r := replyOf(done, nil, 0, false)
 			return req.Reply(200, onlineReply{Run: r.Run, Persisted: true, Statistics: r.Statistics})
 		})
 	}
@@ -74,6 +72,6 @@ func (h *evaluations) online(req *server.Request, body *onlineBody) error {
 		return fmt.Errorf("evaluation: %w", err)
 	}
 	run.EndedAtSecs = time.Now().Unix()
-	r := replyOf(run, nil, false)
+	r := replyOf(run, nil, 0, false)
 	return req.Reply(200, onlineReply{Run: r.Run, Statistics: r.Statistics})
 }

@@ -1,4 +1,4 @@
-import type { Change, EvalFailure, Item, Statistics } from "../../api/evals";
+import type { Change, Item } from "../../api/evals";
 
 type Cell = Item["cell"];
 
@@ -85,7 +85,7 @@ export function shows(row: Row, view: View): boolean {
     case "changed":
       return row.state !== "unchanged" && row.state !== "passed" && row.state !== "still_failing";
     case "regressed":
-      return row.state === "regression" || row.state === "missing_from_new" || row.state === "drift";
+      return row.state === "regression";
     case "fixed":
       return row.state === "fixed";
     case "failed":
@@ -183,51 +183,5 @@ export function reportsOf(text: string): Item[] {
     if (typeof value?.fixture_id !== "string" || typeof value.passed !== "boolean") throw new Error(`${i + 1}: fixture_id, passed`);
     const { cell, sample_index, ...report } = value;
     return [{ fixture_id: value.fixture_id, cell, sample_index, report: { failures: [], ...report } } as unknown as Item];
-  });
-}
-
-/** diffOf compares items with those of a baseline, as the server does. */
-export function diffOf(before: Item[], after: Item[]): Change[] {
-  const now = new Map(after.map((it) => [at(it), it]));
-  const kinds = (list: EvalFailure[], old: EvalFailure[]) => [...new Set(list.map((f) => f.kind).filter((k) => !old.some((o) => o.kind === k)))];
-  const out: Change[] = [];
-  for (const old of before) {
-    const it = now.get(at(old));
-    now.delete(at(old));
-    const same = { fixture_id: old.fixture_id, cell: old.cell, sample_index: old.sample_index };
-    const [a, b] = [old.report, it?.report];
-    if (!a || !b) out.push({ kind: "missing_from_new", ...same });
-    else if (a.passed && !b.passed) out.push({ kind: "regression", ...same, new_failures: kinds(b.failures, []) });
-    else if (!a.passed && b.passed) out.push({ kind: "fixed", ...same });
-    else if (!a.passed) out.push({ kind: "still_failing", ...same, new_failures: kinds(b.failures, a.failures) });
-    else {
-      const fields = (["final_text", "inference_count", "tool_count", "tool_failures", "total_tokens", "error_type"] as const).filter((f) => (a[f] ?? "") !== (b[f] ?? ""));
-      out.push(fields.length > 0 ? { kind: "drift", ...same, fields } : { kind: "unchanged", ...same });
-    }
-  }
-  for (const it of after) if (now.get(at(it)) === it) out.push({ kind: "newly_added", fixture_id: it.fixture_id, cell: it.cell, sample_index: it.sample_index, passed: it.report?.passed ?? false });
-  return out;
-}
-
-/** Wilson's interval of 95 percent for a share. */
-export function wilson(passed: number, count: number): { low: number; high: number } {
-  if (count === 0) return { low: 0, high: 1 };
-  const z = 1.959963984540054;
-  const p = passed / count;
-  const d = 1 + (z * z) / count;
-  const mid = p + (z * z) / (2 * count);
-  const half = z * Math.sqrt((p * (1 - p)) / count + (z * z) / (4 * count * count));
-  return { low: passed === 0 ? 0 : Math.max(0, (mid - half) / d), high: passed === count ? 1 : Math.min(1, (mid + half) / d) };
-}
-
-/** statisticsOf adds up the items of each variant. */
-export function statisticsOf(items: Item[]): Statistics[] {
-  const by = new Map<string, Item[]>();
-  for (const it of items) by.set(keyOf(it.cell), [...(by.get(keyOf(it.cell)) ?? []), it]);
-  const mean = (list: number[]) => (list.length > 0 ? { mean: list.reduce((a, b) => a + b, 0) / list.length } : undefined);
-  return [...by.values()].map((list) => {
-    const passed = list.filter((it) => it.report?.passed).length;
-    const numbers = (f: (r: NonNullable<Item["report"]>) => number | undefined) => list.flatMap((it) => (it.report ? [f(it.report)] : [])).filter((x): x is number => typeof x === "number");
-    return { cell: list[0]!.cell, count: list.length, passed, pass_rate: passed / list.length, pass_rate_interval: wilson(passed, list.length), tokens: mean(numbers((r) => r.total_tokens)), cost_usd: mean(numbers((r) => r.cost_usd)), duration_ms: mean(numbers((r) => r.session_duration_ms)) };
   });
 }

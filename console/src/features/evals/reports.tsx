@@ -1,18 +1,20 @@
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { FileUp } from "lucide-react";
-import { useMemo, useRef, useState } from "react";
+import { useRef, useState } from "react";
+import { api, ask } from "../../api/client";
 import type { Item } from "../../api/evals";
 import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { Page } from "../../ui/page";
 import { Empty } from "../../ui/state";
-import { diffOf, reportsOf, statisticsOf } from "./matrix";
+import { reportsOf } from "./matrix";
 import { Results } from "./results";
 import type { EvalSearch } from "./search";
 
 type Side = "report" | "baseline";
 
-/** Reports shows reports of the command line, from files, which stay in the browser. */
+/** Reports shows reports of the command line, from files. The server computes their figures and keeps nothing. */
 export function Reports() {
   const { t } = useLanguage();
   const navigate = useNavigate();
@@ -34,8 +36,12 @@ export function Reports() {
   };
   const items = files.report?.items;
   const before = files.baseline?.items;
-  const diff = useMemo(() => (items && before ? diffOf(before, items) : undefined), [items, before]);
-  const statistics = useMemo(() => statisticsOf(items ?? []), [items]);
+  const figures = useQuery({
+    queryKey: ["evals", "compare", files.report?.name, files.baseline?.name, items, before],
+    queryFn: ({ signal }) => ask(api.POST("/v1/eval/compare", { body: { items: items!, baseline: before }, signal })),
+    enabled: items !== undefined,
+    retry: false,
+  });
   return (
     <Page
       crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("evals.files") }]}
@@ -71,13 +77,13 @@ export function Reports() {
           void take(items && !before ? "baseline" : "report", e.dataTransfer.files);
         }}
       >
-        {bad && (
+        {(bad || figures.error) && (
           <p role="alert" className="border-b border-line px-4 py-2 text-fail [overflow-wrap:anywhere]">
-            {bad}
+            {bad || figures.error?.message}
           </p>
         )}
         {items ? (
-          <Results items={items} statistics={statistics} diff={diff} before={before} search={search} set={(change) => void navigate({ to: "/evals/reports", search: { ...search, ...change }, replace: true })} />
+          <Results items={items} statistics={figures.data?.statistics ?? []} diff={figures.data?.diff} comparisons={figures.data?.comparisons} before={before} search={search} set={(change) => void navigate({ to: "/evals/reports", search: { ...search, ...change }, replace: true })} />
         ) : (
           <Empty title={t("evals.filesEmpty")} icon={FileUp}>
             {t("evals.filesHint")}

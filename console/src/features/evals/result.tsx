@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { Ban, RotateCw, Trash2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api } from "../../api/client";
+import { call } from "../../api/config";
 import { adhoc, datasetQuery, evalRunQuery, evalRunsQuery, type EvalReply, type EvalRun } from "../../api/evals";
 import { useLanguage, type Key } from "../../i18n/i18n";
 import { pause, read } from "../../live/sse";
@@ -95,7 +96,8 @@ function Shown({ id, word }: { id: string; word: string }) {
   const run = useQuery({ ...evalRunQuery(id, search.baseline), placeholderData: keepPreviousData });
   const r = run.data?.run ?? undefined;
   const progress = useProgress(id, r?.status === "running");
-  const before = useQuery({ ...evalRunQuery(search.baseline ?? ""), enabled: search.baseline !== undefined });
+  const baseline = search.baseline ?? r?.baseline_run_id;
+  const before = useQuery({ ...evalRunQuery(baseline ?? ""), enabled: baseline !== undefined, retry: false });
   const dataset = useQuery({ ...datasetQuery(r && r.dataset_id !== adhoc ? r.dataset_id : ""), retry: false });
   const cases = dataset.data && dataset.data.meta.revision === r?.dataset_revision ? dataset.data.spec.fixtures : undefined;
   const passed = r?.items.filter((it) => it.report?.passed).length ?? 0;
@@ -139,16 +141,16 @@ function Shown({ id, word }: { id: string; word: string }) {
             <Results
               items={reply.run?.items ?? []}
               statistics={reply.statistics ?? []}
-              diff={search.baseline ? reply.diff : undefined}
-              comparison={search.baseline ? reply.comparison : undefined}
-              before={search.baseline ? before.data?.run?.items : undefined}
+              diff={reply.diff}
+              comparisons={reply.comparisons}
+              before={reply.diff ? before.data?.run?.items : undefined}
               cases={cases}
               stale={cases === undefined && reply.run?.dataset_id !== adhoc && dataset.isFetched}
               search={search}
               set={(change) => void navigate({ to: "/evals/$id", params: { id }, search: { ...search, ...change }, replace: true })}
               waits={reply.run?.status === "running"}
             >
-              {reply.run && reply.run.dataset_id !== adhoc && <Baseline run={reply.run} value={search.baseline ?? ""} set={(baseline) => void navigate({ to: "/evals/$id", params: { id }, search: { ...search, baseline: baseline || undefined, show: undefined }, replace: true })} />}
+              {reply.run && reply.run.dataset_id !== adhoc && <Baseline run={reply.run} value={baseline ?? ""} set={(baseline) => void navigate({ to: "/evals/$id", params: { id }, search: { ...search, baseline: baseline || undefined, show: undefined }, replace: true })} />}
             </Results>
           )}
         </Loaded>
@@ -193,8 +195,15 @@ function Actions({ run, reply }: { run: EvalRun; reply: EvalReply }) {
       void client.invalidateQueries({ queryKey: ["evals"] });
     },
   });
+  const again = useMutation({
+    mutationFn: async () => (await call("POST", "/v1/eval/runs", { repeat_of: run.id, ...(run.status === "done" && { baseline_run_id: run.id }) }, { Prefer: "respond-async" })).data as EvalReply,
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ["evals"] });
+      void navigate({ to: "/evals/$id", params: { id: made.run!.id } });
+    },
+  });
   const name = run.dataset_id === adhoc ? "online" : run.dataset_id;
-  const error = cancel.error ?? remove.error;
+  const error = cancel.error ?? remove.error ?? again.error;
   return (
     <span className="flex flex-wrap items-center justify-end gap-2">
       {error && (
@@ -230,7 +239,7 @@ function Actions({ run, reply }: { run: EvalRun; reply: EvalReply }) {
             <Trash2 aria-hidden className="size-3.5" />
           </Button>
           {run.dataset_id !== adhoc && (
-            <Button onClick={() => void navigate({ to: "/evals/new", search: { dataset: run.dataset_id, baseline: run.status === "done" ? run.id : undefined, agent: run.agent_id } })}>
+            <Button disabled={again.isPending} onClick={() => again.mutate()}>
               <RotateCw aria-hidden className="size-3.5" />
               {t("evals.again")}
             </Button>

@@ -19,7 +19,7 @@ interface Props {
   items: Item[];
   statistics: Statistics[];
   diff?: Change[];
-  comparison?: EvalReply["comparison"];
+  comparisons?: EvalReply["comparisons"];
   /** The items of the baseline. */
   before?: Item[];
   /** The cases as they were, if they are known. */
@@ -33,7 +33,7 @@ interface Props {
 }
 
 /** Results shows items by variant and by case; one cell is open beside them. */
-export function Results({ items, statistics, diff, comparison, before, cases, stale, search, set, waits, children }: Props) {
+export function Results({ items, statistics, diff, comparisons, before, cases, stale, search, set, waits, children }: Props) {
   const { t } = useLanguage();
   const phone = usePhone();
   const variants = useMemo(() => variantsOf(items), [items]);
@@ -115,7 +115,7 @@ export function Results({ items, statistics, diff, comparison, before, cases, st
   );
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      {!(phone && row) && <Summary statistics={statistics} comparison={comparison} />}
+      {!(phone && row) && <Summary statistics={statistics} comparisons={comparisons} />}
       <div className="flex min-h-0 flex-1">
         {!(phone && row) && list}
         {row && variant && <CellDetail row={row} variants={variants} at={variants.indexOf(variant)} square={row.squares.get(variant.key)} before={before?.filter((it) => it.fixture_id === row.fixture && keyOf(it.cell) === variant.key)} of={cases?.find((c) => c.id === row.fixture)} stale={stale} set={set} />}
@@ -166,7 +166,7 @@ function Reason({ row }: { row: Row }) {
 }
 
 /** Summary has a line for each variant: the pass rate with its interval, and averages. */
-function Summary({ statistics, comparison: c }: { statistics: Statistics[]; comparison?: EvalReply["comparison"] }) {
+function Summary({ statistics, comparisons }: { statistics: Statistics[]; comparisons?: EvalReply["comparisons"] }) {
   const { t, number, money, span } = useLanguage();
   const percent = (x: number) => number(x, { style: "percent", maximumFractionDigits: 0 });
   const many = statistics.some((s) => s.flake_rate !== undefined);
@@ -218,17 +218,21 @@ function Summary({ statistics, comparison: c }: { statistics: Statistics[]; comp
           </tbody>
         </table>
       </div>
-      {c && (
-        <p className="flex flex-wrap gap-x-4 px-4 pb-2" aria-live="polite">
+      {(comparisons ?? []).map((c) => (
+        <p key={keyOf(c.baseline) + keyOf(c.cell)} className="flex flex-wrap gap-x-4 px-4 pb-2" aria-live="polite">
+          {keyOf(c.cell) !== keyOf(c.baseline) && <span className="font-medium">{t("evals.against", { name: nameOf(c.cell), baseline: nameOf(c.baseline) })}</span>}
           <span className={c.lost > 0 ? "font-medium text-fail" : ""}>{t("evals.lost", { n: c.lost })}</span>
           <span className={c.won > 0 ? "font-medium text-ok" : ""}>{t("evals.won", { n: c.won })}</span>
           <span className="text-muted">{t("evals.paired", { n: c.cases })}</span>
-          <span title={t("evals.mcnemar")}>{t(c.passed_p_value < 0.05 ? "evals.moreThanChance" : "evals.maybeChance", { p: p(c.passed_p_value) })}</span>
+          <span title={t("evals.signFlip")}>
+            {t(c.pass_rate.p_value < 0.05 ? "evals.moreThanChance" : "evals.maybeChance", { p: p(c.pass_rate.p_value) })} · {percent(c.pass_rate.difference)}
+            {c.pass_rate.interval && ` (${percent(c.pass_rate.interval.low)} – ${percent(c.pass_rate.interval.high)})`}
+          </span>
           <span className="text-muted" title={t("evals.wilcoxon")}>
-            {t("evals.tokensP", { p: p(c.tokens_p_value) })} · {t("evals.durationP", { p: p(c.duration_p_value) })}
+            {t("evals.tokensP", { p: p(c.tokens.p_value) })} · {t("evals.durationP", { p: p(c.duration_ms.p_value) })}
           </span>
         </p>
-      )}
+      ))}
     </div>
   );
 }

@@ -1,1 +1,0 @@
-import{c as e,n as t,t as n}from"./client-aFlnRVge.js";var r=e({queryKey:[`system`,`settings`],queryFn:({signal:e})=>t(n.GET(`/v1/system/settings`,{signal:e}))});export{r as t};
