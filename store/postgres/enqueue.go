@@ -15,10 +15,6 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// enqueueLanes is the number of groups of Enqueue calls that may be in flight at the same
-// time. It is small because the cost of a group hardly depends on its size.
-const enqueueLanes = 2
-
 // enqueuer queues the dispatches of all tenants. It groups concurrent calls. Those that are to
 // be claimed at once have groups of their own.
 type enqueuer struct {
@@ -29,9 +25,7 @@ type enqueuer struct {
 
 func newEnqueuer(db *database) *enqueuer {
 	e := &enqueuer{db: db, few: 4}
-	for _, l := range [...]*sqlstore.Lanes[*enqueueing]{&e.lanes, &e.starts} {
-		l.Max, l.Make, l.Gather = enqueueLanes, e.makeGroup, true
-	}
+	e.lanes, e.starts = lanesOf(e.makeGroup), lanesOf(e.makeGroup)
 	return e
 }
 

@@ -20,7 +20,7 @@ type finisher struct {
 
 func newFinisher(db *database) *finisher {
 	f := &finisher{db: db}
-	f.lanes.Max, f.lanes.Make, f.lanes.Gather = enqueueLanes, f.makeGroup, true
+	f.lanes = lanesOf(f.makeGroup)
 	return f
 }
 

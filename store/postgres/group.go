@@ -9,10 +9,20 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
+// lanesOf returns lanes for statements that take one set of rows for all calls of a group. One lane is in use as long as no group is held up.
+func lanesOf[T sqlstore.Call[T]](makeGroup func(ctx context.Context, calls []T)) sqlstore.Lanes[T] {
+	return sqlstore.Lanes[T]{Max: setLanes, Make: makeGroup, Gather: true, Patience: 25 * time.Millisecond}
+}
+
+// setLanes is the number of groups of one kind that may be in flight at the same time.
+const setLanes = 2
+
 // hotConnections is the number of connections for the statements that every run needs.
-const hotConnections = 2 * enqueueLanes
+const hotConnections = 2 * setLanes
 
 // hotPool returns a pool whose connections plan for sets of a few rows, whatever the size of the tables: each look-up goes by an index. The
 // plans of functions are made once per connection, perhaps while the tables are empty.

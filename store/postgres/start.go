@@ -23,7 +23,7 @@ type starter struct {
 
 func newStarter(db *database) *starter {
 	s := &starter{db: db}
-	s.lanes.Max, s.lanes.Make, s.lanes.Gather = enqueueLanes, s.makeGroup, true
+	s.lanes = lanesOf(s.makeGroup)
 	return s
 }
 

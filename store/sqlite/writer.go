@@ -26,7 +26,7 @@ type change struct {
 // open sets the connection, and what tells whether its file is there.
 func (w *writer) open(c *conn, files *presence) {
 	w.conn = c
-	w.lanes.Max, w.lanes.Make = 1, func(_ context.Context, group []*change) {
+	w.lanes.Max, w.lanes.Gather, w.lanes.Make = 1, true, func(_ context.Context, group []*change) {
 		w.leading.Lock()
 		defer w.leading.Unlock()
 		err := files.recent()

@@ -5,19 +5,22 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Lanes groups concurrent calls: calls that arrive while all lanes are in use wait, and the
-// first in line makes the whole group. If more wait than fit in a group, owners take turns, so that
+// first in line makes a group of all that wait when its turn comes. If more wait than fit in a group, owners take turns, so that
 // a call waits only for one group in each lane, however many calls another owner makes.
 type Lanes[T Call[T]] struct {
 	// Max is the number of groups that may be in flight at the same time.
 	Max int
 	// Make makes the calls of a group and stores the outcome in each.
 	Make func(ctx context.Context, calls []T)
-	// Gather yields the processor after a group of several calls, so that their callers
-	// can join the next one.
+	// Gather lets callers that are about to call join a group that follows one of several calls.
 	Gather bool
+	// Patience is how long calls wait for a group in flight before another lane is opened: the cost of a group hardly depends on its size, so
+	// more lanes make smaller groups, but calls must not wait for a group that is held up. 0 opens a lane for every call while there is one.
+	Patience time.Duration
 
 	mu    sync.Mutex
 	taken int // lanes in use
@@ -33,45 +36,93 @@ type Turn[T any] struct {
 	// Owner is the tenant that the call is for; "" means the store itself.
 	Owner string
 
-	// group receives the group that this call must make as its first member, or nil once
-	// another call has made it.
-	group chan []T
+	told  chan turn
 	alone [1]T // the group of a call that does not wait, without an allocation
 }
 
 func (t *Turn[T]) turn() *Turn[T] { return t }
 
+// turn is what a waiting call has to do.
+type turn int8
+
+const (
+	made  turn = iota // return, since another call has made the group
+	lead              // make a group as its first member
+	broke             // panic, since the call that made the group has
+)
+
 // maxGroup is the maximum number of calls in a group.
 const maxGroup = 64
+
+// gatherings bounds how often a group that is about to be made lets callers join.
+const gatherings = 8
 
 // Do makes a call, alone or in a group, and returns when it is made. If the call is the
 // first of its group, ctx is the context of the group.
 func (l *Lanes[T]) Do(ctx context.Context, call T) {
-	var members []T
 	t := call.turn()
 	l.mu.Lock()
-	if l.taken < l.Max {
+	if l.taken == 0 || l.taken < l.Max && l.Patience == 0 {
 		l.taken++
-		if l.Gather && l.crowd {
-			l.mu.Unlock()
-			runtime.Gosched()
-			l.mu.Lock()
+	} else if !l.wait(call) {
+		return
+	}
+	l.gather()
+	t.alone[0] = call
+	members := l.next(t.alone[:])
+	l.mu.Unlock()
+	outcome := broke
+	defer func() {
+		l.leave()
+		for _, other := range members[1:] {
+			other.turn().told <- outcome
 		}
-		t.alone[0] = call
-		members = l.next(t.alone[:])
+	}()
+	l.Make(ctx, members)
+	outcome = made
+}
+
+// wait queues a call and reports whether it has to make a group; otherwise it was made. Requires l.mu, and holds it if the call leads.
+func (l *Lanes[T]) wait(call T) bool {
+	t := call.turn()
+	t.told = make(chan turn, 1)
+	if l.queue = append(l.queue, call); len(l.queue) == 1 && l.taken < l.Max {
+		time.AfterFunc(l.Patience, l.open)
+	}
+	l.mu.Unlock()
+	switch <-t.told {
+	case made:
+		return false
+	case broke:
+		panic("sqlstore: the call that made the group panicked")
+	}
+	l.mu.Lock()
+	return true
+}
+
+// open opens another lane if calls wait.
+func (l *Lanes[T]) open() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.taken < l.Max && len(l.queue) > 0 {
+		l.taken++
+		l.pass()
+	}
+}
+
+// gather lets callers join the next group, for as long as some do. Requires l.mu.
+func (l *Lanes[T]) gather() {
+	if !l.Gather || !l.crowd {
+		return
+	}
+	for range gatherings {
+		n := len(l.queue)
 		l.mu.Unlock()
-	} else {
-		t.group = make(chan []T, 1)
-		l.queue = append(l.queue, call)
-		l.mu.Unlock()
-		if members = <-t.group; members == nil {
+		runtime.Gosched()
+		l.mu.Lock()
+		if n == len(l.queue) || n >= maxGroup {
 			return
 		}
-	}
-	l.Make(ctx, members)
-	l.leave()
-	for _, other := range members[1:] {
-		other.turn().group <- nil
 	}
 }
 
@@ -132,8 +183,14 @@ func (l *Lanes[T]) leave() {
 		l.taken--
 		return
 	}
-	members := l.next(nil)
-	members[0].turn().group <- members
+	l.pass()
+}
+
+// pass lets the first call in line make a group. Requires l.mu.
+func (l *Lanes[T]) pass() {
+	first := l.queue[0]
+	l.queue = slices.Delete(l.queue, 0, 1)
+	first.turn().told <- lead
 }
 
 // Waiting returns the number of waiting calls.

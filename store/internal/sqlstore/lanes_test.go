@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/awaken-go/awaken/internal/bubbletest"
 )
@@ -74,5 +76,79 @@ func TestLanes_OwnersTakeTurns(t *testing.T) {
 		if len(greedy) != 201 || len(groups) != 5 {
 			t.Errorf("%d calls of the greedy owner were made, in %d groups", len(greedy), len(groups))
 		}
+	})
+}
+
+// While a group is in flight, calls wait for it, and for another lane if it is held up.
+func TestLanes_OpenIfAGroupIsHeldUp(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		const patience = 25 * time.Millisecond
+		held := make(chan struct{})
+		var sizes []int
+		var mu sync.Mutex
+		l := Lanes[*named]{Max: 2, Patience: patience, Make: func(_ context.Context, calls []*named) {
+			mu.Lock()
+			sizes = append(sizes, len(calls))
+			mu.Unlock()
+			if calls[0].name == "held up" {
+				<-held
+			}
+		}}
+		var all sync.WaitGroup
+		all.Go(func() { l.Do(t.Context(), &named{name: "held up"}) })
+		synctest.Wait()
+		begin := time.Now()
+		var others sync.WaitGroup
+		for i := range 3 {
+			others.Go(func() { l.Do(t.Context(), &named{name: fmt.Sprint(i)}) })
+		}
+		others.Wait()
+		if d := time.Since(begin); d != patience {
+			t.Errorf("other calls took %v, want %v", d, patience)
+		}
+		close(held)
+		all.Wait()
+		if want := []int{1, 3}; !slices.Equal(sizes, want) {
+			t.Errorf("groups of %v calls, want %v", sizes, want)
+		}
+		l.Do(t.Context(), &named{name: "later"}) // the lanes are free
+		if l.taken != 0 {
+			t.Errorf("%d lanes are taken", l.taken)
+		}
+	})
+}
+
+// A group that panics takes its members along, and leaves its lane.
+func TestLanes_Panic(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		first := make(chan struct{})
+		l := Lanes[*named]{Max: 1, Make: func(_ context.Context, calls []*named) {
+			<-first
+			if len(calls) > 1 {
+				panic("of the group")
+			}
+		}}
+		var mu sync.Mutex
+		var panics int
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				defer func() {
+					if recover() != nil {
+						mu.Lock()
+						panics++
+						mu.Unlock()
+					}
+				}()
+				l.Do(t.Context(), &named{name: fmt.Sprint(i)})
+			})
+			synctest.Wait()
+		}
+		close(first)
+		all.Wait()
+		if panics != 3 {
+			t.Errorf("%d calls panicked, want the 3 of the second group", panics)
+		}
+		l.Do(t.Context(), &named{name: "later"})
 	})
 }
