@@ -69,6 +69,8 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.TrueIf(buf, `,"budgeted":`, r.Budgeted)
 	buf = appendjson.TrueIf(buf, `,"activated":`, r.Activated)
 	buf = appendjson.IntIf(buf, `,"calls_in_doubt":`, int64(r.InDoubt))
+	buf = appendjson.TextIf(buf, `,"question":`, r.Question)
+	buf = e.valueIf(len(r.Tools) > 0, buf, `,"tools":`, r.Tools)
 	buf = appendjson.Text(buf, `,"status":`, r.Status)
 	buf = appendjson.TextIf(buf, `,"status_reason":`, r.StatusReason)
 	if r.Termination != (Termination{}) {

@@ -427,6 +427,11 @@ type Run struct {
 	// was settled since then still counts: the ledger has the settlement.
 	InDoubt int32 `json:"calls_in_doubt,omitempty"`
 
+	// What lists show of a run beside its answer: the beginning of its question, which is the last message of a user in its input, at
+	// most 200 characters of it, and the names of the first 16 tools that its model has called.
+	Question string   `json:"question,omitempty"`
+	Tools    []string `json:"tools,omitempty"`
+
 	Status       RunStatus   `json:"status"`
 	StatusReason string      `json:"status_reason,omitempty"`     // why it waits or ended, in one line
 	Termination  Termination `json:"termination_reason,omitzero"` // why it ended; zero until it is done

@@ -154,6 +154,7 @@ func (j *journal) collect(o commitOptions) (*commitBatch, error) {
 	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
 		j.rec.Output = llm.Interval{FromSeq: cmp.Or(j.rec.Output.FromSeq, first), ToSeq: j.count + len(j.conv.added)}
 	}
+	outline(j.rec, j.conv.added)
 	p := batches.Get().(*commitBatch)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
 	p.Begins, p.RequireEmptyInbox, p.Time, p.Expect = o.begins, o.requireEmptyInbox, now.UnixMilli(), j.count

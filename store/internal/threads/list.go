@@ -112,7 +112,7 @@ func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
 
 // mentions reports whether a run contains a text, which is in lower case.
 func mentions(r *awaken.Run, text string) bool {
-	return contains(text, r.RunID, r.ThreadID, r.AgentID, r.StatusReason, r.Termination.Message, r.FinalOutput) ||
+	return contains(text, r.RunID, r.ThreadID, r.AgentID, r.Question, r.StatusReason, r.Termination.Message, r.FinalOutput) ||
 		r.ErrorPayload != nil && contains(text, r.ErrorPayload.Message)
 }
 
