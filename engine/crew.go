@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/ownership"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state/builtin"
 )
 
@@ -99,7 +100,7 @@ func (w *crew) run(ctx context.Context) *end {
 			return w.abort(w.fail(err))
 		}
 		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision posted by another process
-			if err := w.inbox.take(ctx); err != nil {
+			if err := w.inbox.take(ctx, llm.DuringCalls); err != nil {
 				return w.abort(w.fail(err))
 			}
 		}
@@ -131,10 +132,10 @@ func (w *crew) run(ctx context.Context) *end {
 				e = w.fail(w.commitResults(ctx))
 			}
 		case <-w.wake:
-			e = w.fail(w.inbox.take(ctx))
+			e = w.fail(w.inbox.take(ctx, llm.DuringCalls))
 		case <-look:
 			look = nil
-			e = w.fail(w.inbox.take(ctx))
+			e = w.fail(w.inbox.take(ctx, llm.DuringCalls))
 		case <-ctx.Done():
 			e = w.fail(context.Cause(ctx))
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state/builtin"
 )
 
@@ -22,8 +23,8 @@ type inbox struct {
 	withdraw bool // a client wrote instead of deciding: withdraw the suspended calls
 }
 
-// take reads the inbox: messages join the conversation, decisions are applied to suspended calls.
-func (in *inbox) take(ctx context.Context) error {
+// take reads the inbox at a point: messages join the conversation, decisions are applied to suspended calls.
+func (in *inbox) take(ctx context.Context, at llm.ArrivalPoint) error {
 	if err := in.journal.waitInFlight(); err != nil { // or the store would return items read before
 		return err
 	}
@@ -33,7 +34,7 @@ func (in *inbox) take(ctx context.Context) error {
 		return err
 	}
 	in.journal.unread = false
-	return in.takeItems(items, awaken.NextStep, builtin.AtInbox)
+	return in.takeItems(items, at)
 }
 
 // unread returns the items of the inbox that no run has read.
@@ -56,7 +57,7 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := in.takeItems(items, awaken.OnNaturalEnd, builtin.AtUnread); err != nil {
+	if err := in.takeItems(items, llm.AtEnd); err != nil {
 		return err
 	}
 	if len(in.journal.read) == n {
@@ -65,11 +66,16 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 	return in.journal.commit(ctx, commitOptions{})
 }
 
-// takeItems applies the items that may be read at a boundary. It fails if the store does: a
+// compactionPoints are the points of the inbox as summaries have them.
+var compactionPoints = map[llm.ArrivalPoint]builtin.CompactionPoint{llm.DuringCalls: builtin.AtInbox, llm.BehindStep: builtin.AtInbox,
+	llm.AtEnd: builtin.AtUnread, llm.AtOpening: builtin.AtOpen}
+
+// takeItems applies the items that may be read at a point. It fails if the store does: a
 // decision that was accepted must not be lost.
-func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint, found builtin.CompactionPoint) error {
+func (in *inbox) takeItems(items []awaken.InboxItem, at llm.ArrivalPoint) error {
+	active := at == llm.DuringCalls || at == llm.BehindStep
 	for _, it := range items {
-		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && at != awaken.OnNaturalEnd {
+		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && active {
 			continue
 		}
 		in.journal.read = append(in.journal.read, it.ID)
@@ -98,15 +104,41 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint, found
 		}
 		in.taint(it.Taint)
 		for _, m := range it.Messages {
-			in.guards.addInput(in.admit(m, it.Untrusted))
+			in.guards.addInput(in.arrived(in.admit(m, it.Untrusted), at))
 			in.received++
 		}
 		if it.Compaction != nil {
-			if err := in.compactor.accept(it.Compaction, found); err != nil {
+			if err := in.compactor.accept(it.Compaction, compactionPoints[at]); err != nil {
 				in.log().Error("cannot apply a summary", "error", err)
 			}
 		}
 		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()
 	}
 	return nil
+}
+
+// arrived returns a message with the place at which the run reads it. The input of a run that begins has none.
+func (in *inbox) arrived(m *llm.Message, at llm.ArrivalPoint) *llm.Message {
+	if at == llm.AtOpening && !in.resumed {
+		return placed(m, nil)
+	}
+	a := &llm.Arrival{Steps: in.rec.Steps, Point: at}
+	if c := in.ledger.last; c != nil && (at == llm.DuringCalls || at == llm.AtOpening) {
+		a.After, a.Resumed = c.state.CallID, c.state.Ticket != nil && c.state.Status != awaken.CallSuspended
+	}
+	return placed(m, a)
+}
+
+// placed returns a message with the place at which it is read, which is nil for a message of a request: that may be one which another run has read.
+func placed(m *llm.Message, a *llm.Arrival) *llm.Message {
+	var md llm.Metadata
+	if m.Metadata != nil {
+		md = *m.Metadata
+	}
+	if a == nil && md.Arrival == nil {
+		return m
+	}
+	out := *m
+	md.Arrival, out.Metadata = a, &md
+	return &out
 }

@@ -36,7 +36,7 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		if err := op.compactor.hear(builtin.AtOpen); err != nil {
 			return err
 		}
-		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd, builtin.AtOpen); err != nil {
+		if err := op.inbox.takeItems(op.cp.Inbox, llm.AtOpening); err != nil {
 			return err
 		}
 		for first < len(op.conv.added) && op.conv.added[first].Metadata != nil && op.conv.added[first].Metadata.Compaction != nil {
@@ -66,7 +66,7 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 				return err
 			}
 		}
-		op.guards.addInput(m)
+		op.guards.addInput(placed(m, nil))
 	}
 	if !op.resumed && req.Call == nil && len(req.Messages) == 0 && op.inbox.received == 0 && !op.conv.endsOpen() {
 		return fmt.Errorf("%w: messages is empty, and thread %s has nothing to answer: a new run needs a message, a call, or a thread whose last message is not an answer",

@@ -65,6 +65,7 @@ type ledger struct {
 	calls        []*call
 	heldMessages []*call // calls that hold messages until a decision
 	changed      []*awaken.CallState
+	last         *call // the call of the step whose outcome came last, or nil
 
 	batch   state.Batch // for derive
 	derived int         // calls shown by the derived state keys
@@ -85,6 +86,17 @@ func (l *ledger) every(yield func(*call) bool) {
 // open reports whether a call of the step is not over.
 func (l *ledger) open() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return !c.state.Status.Terminal() })
+}
+
+// latest returns the call of the step that has its outcome since the latest time, or nil.
+func (l *ledger) latest() (out *call) {
+	for _, c := range l.calls {
+		over := c.state.Status.Terminal() || c.state.Status == awaken.CallSuspended
+		if over && (out == nil || c.state.UpdatedAt >= out.state.UpdatedAt) {
+			out = c
+		}
+	}
+	return out
 }
 
 // suspended reports whether a call of the step waits for a decision.

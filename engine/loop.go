@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state/builtin"
 )
 
@@ -143,8 +144,8 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil {
 			e = r.fail(r.compactor.hear(builtin.AtInbox))
 		}
-		if e == nil && r.journal.inboxWaits() {
-			e = r.fail(r.inbox.take(r.ctx))
+		if e == nil && (r.inbox.announced() || r.journal.inboxWaits()) {
+			e = r.fail(r.inbox.take(r.ctx, llm.BehindStep))
 		}
 		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.heldMessages) > 0 {
 			e = r.passHeld(r.ctx) // input arrived and a guard holds it

@@ -14,6 +14,13 @@ type narrator interface {
 	// of messages in the log of its thread, and task the attempt in flight, or nil. Adopt says that the
 	// result is of no attempt of this run: an owner that was lost had begun it.
 	Comes(runID string, steps int, at builtin.CompactionPoint, log int, task *builtin.CompactionTask, msgs llm.Messages) (res *awaken.CompactionResult, adopt bool)
+	// Posts posts the messages that a run reads between two steps, after it has completed that many, and reports whether there are any.
+	Posts(runID string, steps int) bool
+}
+
+// announced reports whether the record has messages that the run reads now, between two steps. They are in its inbox then.
+func (in *inbox) announced() bool {
+	return in.narrator != nil && in.narrator.Posts(in.info.RunID, in.rec.Steps)
 }
 
 // hear applies the result that the record has at a point, if any.

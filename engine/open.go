@@ -393,11 +393,12 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	if op.step.closed && !op.ledger.open() && !slices.ContainsFunc(op.ledger.calls, unanswered) {
 		op.ledger.drop()
 	}
+	op.ledger.last = op.ledger.latest()
 	atTakenUp.Hit()
 	var refused []error
 	if len(req.Decisions) > 0 && op.endAtOnce == nil { // those that were accepted before count
 		waiting := slices.DeleteFunc(slices.Clone(op.cp.Inbox), func(it awaken.InboxItem) bool { return it.Decision == nil })
-		if err := op.inbox.takeItems(waiting, awaken.OnNaturalEnd, builtin.AtOpen); err != nil {
+		if err := op.inbox.takeItems(waiting, llm.AtOpening); err != nil {
 			return err
 		}
 	}
@@ -415,7 +416,7 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	if op.endAtOnce != nil { // the next owner reads the rest
 		items = slices.DeleteFunc(slices.Clone(items), func(it awaken.InboxItem) bool { return it.RunID != op.info.RunID || len(it.Messages) == 0 })
 	}
-	if err := op.inbox.takeItems(items, awaken.OnNaturalEnd, builtin.AtOpen); err != nil {
+	if err := op.inbox.takeItems(items, llm.AtOpening); err != nil {
 		return err
 	}
 	if err := op.compactor.hear(builtin.AtOpen); err != nil {

@@ -141,6 +141,7 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	t := oc.ledger.ticket(c, *res.Suspension)
 	oc.doubtAsked(c, t)
 	c.forget()
+	oc.ledger.last = c
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
 	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
@@ -213,6 +214,7 @@ func (oc *outcomes) writes(cmd *awaken.Command, updates *state.Batch) *awaken.Ca
 // the call was suspended.
 func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus, writes *awaken.CallWrites) {
 	s := c.state
+	oc.ledger.last = c
 	if s.Ticket != nil {
 		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status,
 			Decision: oc.decided(s), Doubt: s.Doubt, Writes: writes})

@@ -127,7 +127,7 @@ func (r *run) openStep(ctx context.Context) *end {
 	} else {
 		r.step.messageID = r.conv.stepMessage(r.step.index)
 	}
-	r.ledger.calls, r.step.closed, r.ledger.stale = r.ledger.calls[:0], false, true
+	r.ledger.calls, r.ledger.last, r.step.closed, r.ledger.stale = r.ledger.calls[:0], nil, false, true
 	r.out.emit(ctx, &awaken.StepStart{MessageID: r.step.messageID})
 	atStep.Hit()
 	return r.phases.stage(ctx, awaken.PhaseStepStart, about{})

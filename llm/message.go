@@ -76,7 +76,28 @@ type Metadata struct {
 	// Client is what the author's client keeps with the message and no model sees, in a form of its
 	// protocol.
 	Client json.RawMessage `json:"client,omitempty"`
+	// Arrival says where a run took the message in, if it came while the run was active. Only the runtime sets it.
+	Arrival *Arrival `json:"arrival,omitempty"`
 }
+
+// Arrival is a place in a run at which it read a message from its inbox.
+type Arrival struct {
+	Steps int          `json:"steps"`           // how many steps the run had completed
+	Point ArrivalPoint `json:"point"`           // what it was doing
+	After string       `json:"after,omitempty"` // the call of the step whose outcome came last before it, if any
+	// Resumed says that this outcome was the final one of a call that had been suspended.
+	Resumed bool `json:"resumed,omitempty"`
+}
+
+// ArrivalPoint is what a run did when it read its inbox.
+type ArrivalPoint string
+
+const (
+	DuringCalls ArrivalPoint = "calls" // it waited for calls of the step
+	BehindStep  ArrivalPoint = "step"  // it was between two steps
+	AtEnd       ArrivalPoint = "end"   // it was about to end or to wait, and continued instead
+	AtOpening   ArrivalPoint = "open"  // it continued after a wait, or with another owner
+)
 
 // Interval is a closed range of log sequence numbers, counted from 1.
 type Interval struct {
@@ -256,6 +277,12 @@ func (d *Metadata) append(buf []byte) (_ []byte, err error) {
 	buf = appendjson.TextIf(buf, `,"client_role":`, d.ClientRole)
 	if buf, err = appendjson.RawIf(buf, `,"client":`, d.Client); err != nil {
 		return nil, err
+	}
+	if a := d.Arrival; a != nil {
+		buf = appendjson.Int(buf, `,"arrival":{"steps":`, a.Steps)
+		buf = appendjson.Text(buf, `,"point":`, a.Point)
+		buf = appendjson.TextIf(buf, `,"after":`, a.After)
+		buf = append(appendjson.TrueIf(buf, `,"resumed":`, a.Resumed), '}')
 	}
 	return appendjson.Close(buf, start), nil
 }

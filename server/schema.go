@@ -96,6 +96,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[schedule.Overlap](): enum(schedule.SkipOverlap, schedule.WaitOverlap, schedule.AllowOverlap, schedule.EndOverlap),
 	reflect.TypeFor[schedule.Missed]():  enum(schedule.CatchLatest, schedule.CatchNone, schedule.CatchAll),
 	reflect.TypeFor[schedule.Outcome](): enum(schedule.Started, schedule.Skipped, schedule.Lapsed, schedule.Refused),
+	reflect.TypeFor[llm.ArrivalPoint](): enum(llm.DuringCalls, llm.BehindStep, llm.AtEnd, llm.AtOpening),
 	reflect.TypeFor[llm.Role]():         enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
 	reflect.TypeFor[llm.Visibility]():   enum(llm.VisibleAll, llm.Internal),
 	reflect.TypeFor[Kind]():             enum(ReadKey, RunKey, AdminKey),

@@ -322,7 +322,21 @@ func (t *turnReader) unveil(ev *awaken.StateSnapshot) {
 }
 
 // CallIn returns the record of a call in a snapshot of the state, or nil.
-func CallIn(ev *awaken.StateSnapshot, callID string) *awaken.CallState {
+func CallIn(ev *awaken.StateSnapshot, callID string) *awaken.CallState { return callsIn(ev)[callID] }
+
+// HeldIn returns the calls in a snapshot of the state that represent messages which guards hold, in the order in which they were held.
+func HeldIn(ev *awaken.StateSnapshot) (out []*awaken.CallState) {
+	for _, c := range callsIn(ev) {
+		if c.Message != nil {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b *awaken.CallState) int { return cmp.Or(a.Step-b.Step, b.Index-a.Index) })
+	return out
+}
+
+// callsIn returns the calls in a snapshot of the state, by id.
+func callsIn(ev *awaken.StateSnapshot) map[string]*awaken.CallState {
 	data, err := awaken.AppendEvent(nil, ev)
 	if err != nil {
 		return nil
@@ -339,7 +353,7 @@ func CallIn(ev *awaken.StateSnapshot, callID string) *awaken.CallState {
 	if json.Unmarshal(data, &shown) != nil {
 		return nil
 	}
-	return shown.Snapshot.Extensions.States.Calls[callID]
+	return shown.Snapshot.Extensions.States.Calls
 }
 
 // message returns the message with that id, or nil.

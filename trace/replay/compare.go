@@ -178,6 +178,8 @@ func (p *part) place(e awaken.Event) int {
 // count counts answers, and the outcomes of calls.
 func (p *part) count(e awaken.Event) {
 	switch ev := e.(type) {
+	case *awaken.RunStart:
+		p.starts++
 	case *awaken.ToolCallDone:
 		p.done[ev.ID]++
 	case *awaken.ToolCallResumed:

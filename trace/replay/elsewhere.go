@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/limit/money"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // elsewhere is a store that takes what runs send to threads that the record does not have, and keeps nothing of it. Such a thread is there unless the record
@@ -96,6 +97,7 @@ func (e elsewhere) Unread(ctx context.Context, threadID string) ([]awaken.InboxI
 func (e elsewhere) Commit(ctx context.Context, c *awaken.Commit) error {
 	if c.RequireEmptyInbox {
 		e.decideLate(c.Run.RunID)
+		e.stage.post(c.Run.RunID, c.Run.Steps, llm.AtEnd)
 		if res := e.stage.arrives(c.Run.RunID, c.Run.Steps); res != nil {
 			if err := e.Store.Post(ctx, c.ThreadID, awaken.InboxItem{ID: "compaction:" + res.TaskID, Compaction: res}); err != nil {
 				return err

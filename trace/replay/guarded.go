@@ -9,7 +9,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/trace"
 )
 
 // block is what a guard blocked. The record has the reason, and neither what was blocked nor anything like it: what stands for it in the replay is
@@ -137,46 +136,27 @@ func edited(reg *registry.Registry, edit *registry.Edit, id string) *awaken.Agen
 	return &own
 }
 
-// heldCalls returns the calls that stand for messages of the user that a guard held in an activation: those of its request or, if arrived is set, those that arrived while
-// it was active.
-func (p *past) heldCalls(act int, arrived bool) []*awaken.CallState {
-	var out []*awaken.CallState
-	answered := false
-	a := &p.acts[act]
-	for at := a.from; at < a.to; at++ {
-		switch ev := p.events[at].Event.(type) {
-		case *awaken.InferenceComplete:
-			answered = true
-		case *awaken.ToolCallReady:
-			if answered != arrived || !strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
-				continue
-			}
-			if c := p.held(ev.ID, at); c != nil && c.Message != nil && c.Message.Point == awaken.InputPoint {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
 // heldInput returns the messages of the request that began an activation that a guard held. They are not in the input.
 func (p *past) heldInput(act int) []*llm.Message {
-	var out []*llm.Message
-	for _, c := range p.heldCalls(act, false) {
-		out = append(out, c.Message.Messages...)
+	var before []*llm.Message
+	for i := range act {
+		before = append(before, p.heldIn(i)...)
 	}
-	return out
+	return slices.DeleteFunc(p.heldIn(act), func(m *llm.Message) bool {
+		a := arrival(m)
+		return a != nil && (a.Point != llm.AtOpening || act == 0) || slices.ContainsFunc(before, func(o *llm.Message) bool { return o.ID == m.ID })
+	})
 }
 
 // input returns the messages that the run began with, and those of the input that came later, instead of a message that a guard held.
 func (p *past) input() (first, later []*llm.Message) {
 	held := p.heldInput(0)
-	if len(held) == 0 {
-		return p.rec.Input, nil
-	}
 	rest := slices.DeleteFunc(slices.Clone(p.rec.Input), func(m *llm.Message) bool {
-		return slices.ContainsFunc(held, func(h *llm.Message) bool { return h.ID == m.ID })
+		return arrival(m) != nil || slices.ContainsFunc(held, func(h *llm.Message) bool { return h.ID == m.ID })
 	})
+	if len(held) == 0 {
+		return rest, nil
+	}
 	if p.superseded() && !p.toldBeforeAnswer() {
 		return held, rest
 	}
@@ -204,29 +184,4 @@ func (p *past) toldBeforeAnswer() bool {
 		}
 	}
 	return false
-}
-
-// placeHeld finds where messages arrived that a guard held while the run was active: behind the answer before, or before a call of it ended.
-func (p *part) placeHeld() {
-	for i := range p.acts {
-		if !p.root {
-			return
-		}
-		for _, c := range p.heldCalls(i, true) {
-			at := -1
-			for e := p.acts[i].from; e < p.acts[i].to; e++ {
-				if _, ok := p.events[e].Event.(*awaken.InferenceComplete); ok {
-					at = e
-				}
-				if ev, ok := p.events[e].Event.(*awaken.StateSnapshot); ok && trace.CallIn(ev, c.CallID) != nil {
-					break
-				}
-			}
-			if end := p.lastOutcome(at); end > 0 && c.UpdatedAt < p.events[end].Time {
-				p.heard[end] = append(p.heard[end], c.Message.Messages...)
-			} else {
-				p.posts[at] = append(p.posts[at], c.Message.Messages...)
-			}
-		}
-	}
 }

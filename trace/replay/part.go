@@ -32,6 +32,7 @@ type part struct {
 	shown     map[string][]shownEvent   // what calls showed while they ran
 	posts     map[int][]*llm.Message    // messages that arrive behind an event
 	heard     map[int][]*llm.Message    // messages that arrive before a call ends with an event
+	awaited   map[place][]*llm.Message  // messages that the run reads elsewhere
 	decisions map[int][]awaken.Decision // that are made behind an event
 	late      map[int][]awaken.Decision // that are made when the run is about to wait, after the step that ends with an event
 	refused   map[string]bool           // messages for which the model was asked again, because the request was too large
@@ -47,6 +48,7 @@ type part struct {
 // progress is how far the replay of a run is.
 type progress struct {
 	pos      int            // events published so far
+	starts   int            // activations begun so far
 	done     map[string]int // outcomes published so far, by call
 	next     map[string]int // the event that a call may show next
 	spoke    int            // streams begun so far
@@ -112,7 +114,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 	if rec.Run.Status != awaken.RunDone && rec.Run.Status != awaken.RunWaiting {
 		return fmt.Errorf("run %s: %w: its status is %s, want done or waiting", rec.Run.RunID, ErrUnplayable, rec.Run.Status)
 	}
-	p := &part{past: past{rec: rec}, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{}, late: map[int][]awaken.Decision{}, refused: map[string]bool{},
+	p := &part{past: past{rec: rec}, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, awaited: map[place][]*llm.Message{}, decisions: map[int][]awaken.Decision{}, late: map[int][]awaken.Decision{}, refused: map[string]bool{},
 		progress: progress{done: map[string]int{}, next: map[string]int{}}, cut: cancellation{at: -1, running: map[string]bool{}, ended: map[string]bool{}}, followed: true}
 	if n := len(p.before); n > 0 {
 		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {
@@ -140,8 +142,9 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 			p.streams = append(p.streams, stream{t.Streams[j], t, j == len(t.Streams)-1})
 		}
 	}
-	p.placePosts()
-	p.placeHeld()
+	if err := p.placeArrivals(); err != nil {
+		return err
+	}
 	p.placeBlock()
 	p.placeCancel(s.mode(rec.Run.AgentID) == awaken.Sequential)
 	s.parts[rec.Run.RunID] = p
@@ -227,44 +230,6 @@ func (p *past) agent() string {
 		return p.rec.Run.FirstAgentID
 	}
 	return p.rec.Run.AgentID
-}
-
-// placePosts finds the events behind which messages arrived: the answer of the step before them.
-func (p *part) placePosts() {
-	if !p.root {
-		return
-	}
-	last := ""
-	for i, r := range p.rec.Messages {
-		m := r.Message
-		switch {
-		case m.Role == llm.Assistant:
-			last = m.ID
-		case fromOutside(&r) && !m.IsInternal():
-			at := p.answerAt(last)
-			if at < 0 || p.startsActivation(at, m) {
-				continue
-			}
-			if end := p.lastOutcome(at); end > 0 && slices.ContainsFunc(p.rec.Messages[i:], p.answersCallOf(last)) {
-				p.heard[end] = append(p.heard[end], m) // it is in the log before the results
-			} else {
-				p.posts[at] = append(p.posts[at], m)
-			}
-		}
-	}
-}
-
-// answersCallOf reports whether a record of the log is the result of a call of the answer with that id.
-func (p *past) answersCallOf(messageID string) func(r awaken.MessageRecord) bool {
-	var calls []llm.ToolCall
-	for _, r := range p.rec.Messages {
-		if r.Message.ID == messageID {
-			calls = r.Message.ToolCalls
-		}
-	}
-	return func(r awaken.MessageRecord) bool {
-		return r.Message.Role == llm.ToolRole && slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.ID == r.Message.ToolCallID })
-	}
 }
 
 // lastOutcome returns the last event with an outcome of the calls of an answer that ended at an event, or -1.

@@ -163,6 +163,9 @@ func (p *part) said(i int) (out []*llm.Message, rewind string) {
 		}
 		md := m.Metadata
 		mark := md != nil && md.Rewind != nil
+		if a := arrival(m); a != nil && a.Point != llm.AtOpening {
+			continue // it came while the run was active
+		}
 		if !mark && (!fromOutside(&r) || m.IsInternal() && len(p.rec.Children) > 0) { // the runtime tells the model so of its children
 			continue
 		}

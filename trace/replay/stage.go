@@ -116,9 +116,7 @@ func (s *stage) Emit(_ context.Context, e awaken.Entry) error {
 		return err
 	}
 	if posts := p.posts[i]; len(posts) > 0 {
-		if err := s.rt.Send(s.ctx, p.rec.Run.ThreadID, posts...); err != nil {
-			s.part(p, "a message that arrived", "", err.Error())
-		}
+		s.send(p, posts)
 	}
 	if list := p.decisions[i]; len(list) > 0 {
 		if err := s.rt.Decide(s.ctx, p.rec.Run.RunID, list...); err != nil {

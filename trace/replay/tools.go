@@ -43,6 +43,7 @@ func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.Tool
 	if late {
 		s.show(ctx, p, call, o.at)
 		s.await(ctx, p, p.cut.at+1)
+		s.hear(ctx, p, o.at)
 		s.begun(p, call.ID)
 		<-ctx.Done()
 		if o.result.Replaces.Interrupted == "abandoned" { // it did not stop
@@ -68,13 +69,18 @@ func (s *stage) turn(ctx context.Context, p *part, call *awaken.ToolCall, at int
 	if call.Agent == nil || call.Agent.ExecutionMode() != awaken.Sequential || at > 0 && p.events[at].Time-p.events[at-1].Time >= soon {
 		s.await(ctx, p, at)
 	}
-	if msgs := p.heard[at]; len(msgs) > 0 {
-		if err := s.rt.Send(s.ctx, p.rec.Run.ThreadID, msgs...); err != nil {
-			s.part(p, "a message that arrived", "", err.Error())
-		}
-		s.awaitThat(ctx, p, func() bool { return !slices.ContainsFunc(msgs, func(m *llm.Message) bool { return !s.read[m.ID] }) })
-	}
+	s.hear(ctx, p, at)
 	s.reach(p.events[at].Time)
+}
+
+// hear makes the messages arrive that the run read before a call ended with an event.
+func (s *stage) hear(ctx context.Context, p *part, at int) {
+	msgs := p.heard[at]
+	if len(msgs) == 0 {
+		return
+	}
+	s.send(p, msgs)
+	s.awaitThat(ctx, p, func() bool { return !slices.ContainsFunc(msgs, func(m *llm.Message) bool { return !s.read[m.ID] }) })
 }
 
 // begun notes that a call has begun during which the run is cancelled.

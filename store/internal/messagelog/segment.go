@@ -175,7 +175,7 @@ func (w *writer) meta(md *llm.Metadata) {
 		return
 	}
 	w.metadata++
-	w.flags(md.StepIndex != nil, md.Compaction != nil, md.Rewind != nil, md.Interrupted)
+	w.flags(md.StepIndex != nil, md.Compaction != nil, md.Rewind != nil, md.Interrupted, md.Arrival != nil)
 	w.text(md.RunID)
 	w.text(md.SenderAgentID)
 	w.text(string(md.ClientRole))
@@ -191,6 +191,12 @@ func (w *writer) meta(md *llm.Metadata) {
 	}
 	if md.Rewind != nil {
 		w.int(int64(md.Rewind.FromSeq))
+	}
+	if md.Arrival != nil {
+		w.flags(md.Arrival.Resumed)
+		w.int(int64(md.Arrival.Steps))
+		w.text(string(md.Arrival.Point))
+		w.text(md.Arrival.After)
 	}
 }
 
@@ -399,6 +405,9 @@ func (r *reader) meta() *llm.Metadata {
 		md.Rewind = &llm.Rewind{FromSeq: int(r.int())}
 	}
 	md.Interrupted = flags&8 != 0
+	if flags&16 != 0 {
+		md.Arrival = &llm.Arrival{Resumed: r.byte()&1 != 0, Steps: int(r.int()), Point: llm.ArrivalPoint(r.text()), After: r.text()}
+	}
 	return md
 }
 

@@ -349,10 +349,27 @@ func (p *parser) meta() *llm.Metadata {
 	if next(`"client":`) {
 		md.Client = p.value()
 	}
+	if next(`"arrival":`) {
+		md.Arrival = p.arrival()
+	}
 	if p.want(`}`); p.at == start+1 {
 		p.failed = true
 	}
 	return md
+}
+
+func (p *parser) arrival() *llm.Arrival {
+	a := new(llm.Arrival)
+	p.want(`{"steps":`)
+	a.Steps = p.int()
+	p.want(`,"point":`)
+	a.Point = llm.ArrivalPoint(p.string())
+	if p.has(`,"after":`) {
+		a.After = p.string()
+	}
+	a.Resumed = p.has(`,"resumed":true`)
+	p.want(`}`)
+	return a
 }
 
 var finishReasons = []llm.FinishReason{llm.EndTurn, llm.MaxTokens, llm.ToolUse, llm.StopSequence}
