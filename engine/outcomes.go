@@ -62,7 +62,8 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	if res.Status == awaken.ToolError {
 		s.Status = awaken.CallFailed
 	}
-	if c.tc != nil && (len(oc.agent.Hooks[awaken.PhaseAfterToolExecute]) > 0 || len(oc.phases.due(awaken.PhaseAfterToolExecute)) > 0) {
+	due := len(oc.agent.Hooks[awaken.PhaseAfterToolExecute]) > 0 || oc.narrator != nil || len(oc.phases.due(awaken.PhaseAfterToolExecute)) > 0
+	if c.tc != nil && due {
 		if err := oc.phases.run(detached(ctx), awaken.PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
 			if failed = oc.fail(err); failed.lost {
 				return failed

@@ -32,6 +32,9 @@ func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
 			return err
 		}
 	}
+	if ph.narrator != nil {
+		ph.narrator.Passes(ph.info.RunID, p, ph.step.index, in.tool)
+	}
 	return ph.runActions(ctx, p, in)
 }
 

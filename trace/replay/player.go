@@ -214,7 +214,6 @@ func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
 		models[id] = s
 	}
 	edit := registry.Edit{ID: cmp.Or(s.order[0].rec.Run.ResolutionID, reg.ID()), Providers: models, Backends: s.remotes(reg), Lazy: true}
-	s.prompted(reg, &edit)
 	guarded(s, reg, &edit)
 	out, err := reg.Derive(edit)
 	if err != nil {

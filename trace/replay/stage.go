@@ -29,7 +29,6 @@ type stage struct {
 	read     map[string]bool   // messages that runs have read
 	diff     *Difference
 	inexact  bool
-	prompts  bool // agents have the plugin that cancels runs
 	compared int
 
 	uncompared []string // see [Result.NotCompared]
