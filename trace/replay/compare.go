@@ -271,7 +271,8 @@ func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 
 // became returns the compared part of a run's record: how far it has come, and what it has spent. The rest is the
 // request, or in its events. When an error says to come back is not compared: the model of a replay has its own answer to that. The costs of a run
-// that is not followed are not compared either: it is charged for the requests that were lost with their owners.
+// that is not followed are not compared either: it is charged for the requests that were lost with their owners. If it was cancelled, how far it had
+// come is not recorded: its last owner may have done nothing but end it.
 func became(r *awaken.Run, followed bool) string {
 	payload := r.ErrorPayload
 	if payload != nil {
@@ -280,8 +281,11 @@ func became(r *awaken.Run, followed bool) string {
 	out := awaken.Run{AgentID: r.AgentID, FirstAgentID: r.FirstAgentID, OutputRepairs: r.OutputRepairs, Status: r.Status, StatusReason: r.StatusReason,
 		Termination: r.Termination, FinalOutput: r.FinalOutput, StructuredOutput: r.StructuredOutput, ErrorPayload: payload, FinishReason: r.FinishReason,
 		Diagnostics: r.Diagnostics, Steps: r.Steps, Usage: r.Usage, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, ChildUsage: r.ChildUsage}
-	if followed {
+	switch {
+	case followed:
 		out.CostUSD, out.ChildCostUSD = r.CostUSD, r.ChildCostUSD
+	case r.Termination.Type == awaken.Cancelled:
+		out = awaken.Run{AgentID: r.AgentID, FirstAgentID: r.FirstAgentID, Status: r.Status, StatusReason: r.StatusReason, Termination: r.Termination}
 	}
 	data, err := json.Marshal(&out)
 	if err != nil {
