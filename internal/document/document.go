@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -138,17 +137,14 @@ func (n *Node) Decode(v any) error {
 	return At(line, "%w", err)
 }
 
-// fieldName matches the field in the text of a decoding error.
-var fieldName = regexp.MustCompile(`field "([^"]+)"`)
-
 // locate finds the line and the value of the field that a decoding error is about. It
 // returns zero values if it cannot tell: the error is complete without them.
 func (n *Node) locate(err error) (line int, value string) {
-	m := fieldName.FindStringSubmatch(err.Error())
-	if m == nil {
+	wrong, ok := errors.AsType[*strict.FieldError](err)
+	if !ok {
 		return 0, ""
 	}
-	path := strings.Split(m[1], ".")
+	path := strings.Split(wrong.Path, ".")
 	found := n.find(path, nil)
 	if len(found) == 0 {
 		found = n.findBelow(path, nil)
@@ -157,7 +153,7 @@ func (n *Node) locate(err error) (line int, value string) {
 		return 0, ""
 	}
 	f := found[0]
-	if f.value.Kind == Scalar && !strings.Contains(err.Error(), "unknown field") && !isSecret(f.key.Name) {
+	if f.value.Kind == Scalar && !wrong.Unknown && !isSecret(f.key.Name) {
 		value = string(f.value.Scalar)
 		if r := []rune(value); len(r) > 60 {
 			value = string(r[:60]) + "…"

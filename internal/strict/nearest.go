@@ -9,10 +9,11 @@ import (
 // Unknown returns the error of a field that does not exist. It suggests the known one that was
 // probably meant, if there is one.
 func Unknown(name string, known []string) error {
+	e := &FieldError{Path: name, Unknown: true}
 	if best := Nearest(name, known); best != "" {
-		return fmt.Errorf("unknown field %q, did you mean %q?", name, best)
+		e.problem = fmt.Sprintf(", did you mean %q?", best)
 	}
-	return fmt.Errorf("unknown field %q", name)
+	return e
 }
 
 // Nearest returns the known name that is most like name, or "" if none is close: all but a few

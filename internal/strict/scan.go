@@ -79,7 +79,7 @@ func (s *scanner) time(level int) error {
 	if string(raw) == "null" || new(time.Time).UnmarshalJSON(raw) == nil {
 		return nil
 	}
-	return &misplaced{problem: fmt.Sprintf("is %.80s, want a time such as \"2026-01-02T15:04:05Z\"", raw)}
+	return &FieldError{problem: fmt.Sprintf("is %.80s, want a time such as \"2026-01-02T15:04:05Z\"", raw)}
 }
 
 // more reports whether another element comes before the end, which it reads.
@@ -102,7 +102,7 @@ func (s *scanner) object(sh *shape, level int) error {
 				return err
 			}
 			if seen[f.name] {
-				return &misplaced{f.name, "appears twice"}
+				return &FieldError{Path: f.name, problem: "appears twice"}
 			}
 			seen[f.name] = true
 		}
@@ -135,18 +135,29 @@ func tooDeep(depth int) error {
 	return &Malformed{fmt.Sprintf("nested deeper than %d levels", depth)}
 }
 
-// misplaced is the error of a field, by its path.
-type misplaced struct{ path, problem string }
+// FieldError is the error of a field of a document.
+type FieldError struct {
+	// Path is the path of the field: names with dots between them. Of an unknown field it is the name alone.
+	Path    string
+	Unknown bool // the document may not have such a field
+	problem string
+}
 
-func (e *misplaced) Error() string { return fmt.Sprintf("field %q %s", e.path, e.problem) }
+// Error names the field and the problem.
+func (e *FieldError) Error() string {
+	if e.Unknown {
+		return fmt.Sprintf("unknown field %q%s", e.Path, e.problem)
+	}
+	return fmt.Sprintf("field %q %s", e.Path, e.problem)
+}
 
 // within puts a step in front of the path of a field.
 func within(step string, err error) error {
-	if e, ok := errors.AsType[*misplaced](err); ok {
-		if e.path != "" && !strings.HasPrefix(e.path, "[") {
+	if e, ok := errors.AsType[*FieldError](err); ok && !e.Unknown {
+		if e.Path != "" && !strings.HasPrefix(e.Path, "[") {
 			step += "."
 		}
-		e.path = step + e.path
+		e.Path = step + e.Path
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func explain(err error, v any) error {
 		if field == "" {
 			return fmt.Errorf("found a JSON %s, want %s", te.Value, want(te.Type.Kind()))
 		}
-		return fmt.Errorf("field %q is a JSON %s, want %s", field, te.Value, want(te.Type.Kind()))
+		return &FieldError{Path: field, problem: fmt.Sprintf("is a JSON %s, want %s", te.Value, want(te.Type.Kind()))}
 	}
 	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
 		reason := se.Error()
