@@ -154,6 +154,7 @@ type ToolCall struct {
 	Tools   []llm.Tool    // all tools offered to the model, before the filters of the step
 	Host    Host          // the runtime; nil in a test that calls the tool directly
 	Egress  Egress        // where the call can carry data to
+	Effect  EffectClass   // of the tool; Effectful if it is not known
 
 	state.Snapshot // the state that the call reads
 	Command        // the updates that it records

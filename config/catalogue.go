@@ -121,14 +121,13 @@ func (c *catalogue) documents(ctx context.Context, s *state, entries map[Key]Ent
 // public returns why a version cannot be made live, or nil. A preview belongs to the caller
 // that made it.
 func (c *catalogue) public(ctx context.Context, head Head, number int64) error {
-	if number < 1 || number > head.Last {
+	if number < 1 || number > head.Last && number < FirstPreview {
 		return fmt.Errorf("version %d: %w", number, awaken.ErrNotFound)
 	}
-	pub, err := c.store.Publication(ctx, number)
-	if err != nil {
+	if _, err := c.store.Publication(ctx, number); err != nil {
 		return fmt.Errorf("version %d: %w", number, err)
 	}
-	if pub.Kind == "preview" {
+	if number >= FirstPreview {
 		return fmt.Errorf("%w: version %d is a preview: save and publish its agent instead", awaken.ErrInvalid, number)
 	}
 	return nil

@@ -154,10 +154,10 @@ func TestCatalogue_MissingVersions(t *testing.T) {
 
 func TestCatalogue_Public(t *testing.T) {
 	s := newShelf()
-	s.pubs[4].Kind = "preview"
+	s.pubs[FirstPreview+7] = &Publication{Number: FirstPreview + 7, Base: 3, Kind: previewKind}
 	c := &catalogue{store: s}
 	head := Head{Live: 3, Last: 4}
-	for number, want := range map[int64]error{0: awaken.ErrNotFound, 1: nil, 4: awaken.ErrInvalid, 5: awaken.ErrNotFound} {
+	for number, want := range map[int64]error{0: awaken.ErrNotFound, 1: nil, 4: nil, 5: awaken.ErrNotFound, FirstPreview + 7: awaken.ErrInvalid, FirstPreview + 8: awaken.ErrNotFound} {
 		t.Run(fmt.Sprint(number), func(t *testing.T) {
 			if err := c.public(t.Context(), head, number); !errors.Is(err, want) {
 				t.Errorf("version %d is %v, want %v", number, err, want)

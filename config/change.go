@@ -102,10 +102,13 @@ func (c *Change) Next(head Head) (Head, error) {
 		return head, fmt.Errorf("%w: the head has revision %d and last publication %d, want %d and %d", ErrConflict, head.Revision, head.Last, h.Revision, h.Last)
 	}
 	if p := c.Publish; p != nil {
-		if p.Number != head.Last+1 {
+		switch {
+		case p.Number >= FirstPreview:
+		case p.Number != head.Last+1:
 			return head, fmt.Errorf("%w: the number of the publication is %d, want %d", ErrConflict, p.Number, head.Last+1)
+		default:
+			head.Last = p.Number
 		}
-		head.Last = p.Number
 	}
 	if c.SetHead != nil {
 		head.Revision++

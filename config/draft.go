@@ -163,9 +163,9 @@ func (d *Drafts) stage(ctx context.Context, p *plan, keys []Key, forget bool) er
 }
 
 // Preview publishes the live version with all drafts, without making it live: only runs that name the publication use it. An
-// evaluation of the drafts has it.
+// evaluation of the drafts has it, which makes no effects itself, so the agents are not confined.
 func (d *Drafts) Preview(ctx context.Context, by Actor) (*Publication, error) {
-	p, err := d.publisher.write(ctx, intent{by: by, kind: "preview", note: "drafts"}, func(ctx context.Context, p *plan) error {
+	p, err := d.publisher.write(ctx, intent{by: by, kind: previewKind, note: "drafts"}, func(ctx context.Context, p *plan) error {
 		if err := d.stage(ctx, p, nil, false); err != nil {
 			return err
 		}

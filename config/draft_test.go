@@ -130,8 +130,12 @@ func TestPreview_RunsADraftAndChangesNothing(t *testing.T) {
 	if got := r.field("agents/a", "system_prompt"); got != "one" {
 		t.Errorf("people edit %q", got)
 	}
-	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // numbers go on
-	r.wantAnswer("[sk-first-secret]two up 2 tools", "5")
+	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // a preview has taken no number
+	r.wantAnswer("[sk-first-secret]two up 2 tools", "4")
+	list, err := r.Versions().List(t.Context(), 0, 0)
+	if err != nil || len(list) != 4 || list[0].Number != 4 {
+		t.Errorf("versions: %+v (%v)", list, err)
+	}
 	_, _, err = r.Versions().Preview(t.Context(), doc(k, `"model_id":"none"`), me)
 	wantErr(t, err, awaken.ErrInvalid, "none")
 	_, _, err = r.Versions().Preview(t.Context(), json.RawMessage(`[]`), me)

@@ -299,7 +299,7 @@ func (v *Versions) changes(ctx context.Context, s *state, number string) (map[Ke
 	switch {
 	case err != nil || n < 1:
 		return nil, fmt.Errorf("%w: version is %q, want a number or %s", awaken.ErrInvalid, number, DraftSide)
-	case n > s.head.Last:
+	case n > s.head.Last && n < FirstPreview:
 		return nil, fmt.Errorf("version %d: %w", n, awaken.ErrNotFound)
 	}
 	docs, _, err := v.catalogue.difference(ctx, s, n)

@@ -62,15 +62,20 @@ func (ps *pins) pin(ctx context.Context, p *pin) {
 			ps.set(p, nil, err)
 			return
 		}
-		done = ps.pinFrom(ctx, now, p, changes, since)
+		pub, err := ps.catalogue.store.Publication(ctx, p.number)
+		if err != nil {
+			ps.set(p, nil, err)
+			return
+		}
+		done = ps.pinFrom(ctx, now, p, changes, since, pub)
 	}
 }
 
 // pinFrom compiles a version beside the live one of a state. It returns false if the live
 // connections have changed since; then the caller tries again. It holds the lock until the
 // version is kept and surplus ones are dropped, so that nothing picks up a connection that
-// is about to be closed.
-func (ps *pins) pinFrom(ctx context.Context, s *state, p *pin, changes map[Key]*document, since int) bool {
+// is about to be closed. Pub is its publication.
+func (ps *pins) pinFrom(ctx context.Context, s *state, p *pin, changes map[Key]*document, since int, pub *Publication) bool {
 	if err := ps.current.lock(ctx); err != nil {
 		ps.set(p, nil, err)
 		return true
@@ -81,6 +86,9 @@ func (ps *pins) pinFrom(ctx context.Context, s *state, p *pin, changes map[Key]*
 		return false
 	}
 	v, err := ps.catalogue.variantOf(ctx, s, p.number, changes, since, now.secrets)
+	if err == nil && pub.Confined {
+		v.reg, err = confined(v.reg, pub)
+	}
 	if err == nil {
 		ps.servers.hold(v)
 		v.begin()

@@ -25,6 +25,8 @@ type intent struct {
 	lenient bool
 	dry     bool // validate and compile, but store nothing
 	ungated bool // publish whatever the agents' gates say
+	// confined makes every agent of a preview ask before it makes an effect.
+	confined bool
 }
 
 // plan is a write in preparation: its changes, and the state that they are based on.

@@ -236,7 +236,10 @@ func makeDurable(ctx context.Context, store applier, c *Change) error {
 // candidate compiles the version that a plan makes.
 func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Publication, *compiled, error) {
 	now := p.now
-	pub := &Publication{Number: now.head.Last + 1, Base: now.head.Live, Kind: p.kind, Note: p.note, Actor: p.by.String(), At: p.at.UnixMilli()}
+	pub := &Publication{Number: now.head.Last + 1, Base: now.head.Live, Kind: p.kind, Note: p.note, Actor: p.by.String(), At: p.at.UnixMilli(), Confined: p.confined}
+	if p.kind == previewKind {
+		pub.Number = newPreview()
+	}
 	for _, key := range sortedKeys(p.docs) {
 		e := Entry{Key: key}
 		if doc := p.docs[key]; doc != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"strconv"
 	"time"
 )
@@ -194,7 +195,7 @@ type Tally struct {
 
 // Publication is an immutable version of all documents.
 type Publication struct {
-	Number int64 `json:"number"` // 1, 2, …; runs store it as their resolution_id
+	Number int64 `json:"number"` // 1, 2, …, or from FirstPreview on for a preview; runs store it as their resolution_id
 	// Base is the publication that this one was derived from. Entries lists the documents that changed since, by hash; "" means deleted.
 	Base    int64   `json:"base,omitempty"`
 	Entries []Entry `json:"entries"`
@@ -205,7 +206,16 @@ type Publication struct {
 	Note     string  `json:"note,omitempty"`
 	Actor    string  `json:"actor"`
 	At       int64   `json:"at"` // Unix ms
+	// Confined means that no agent of the version makes an effect unless a person approves it.
+	Confined bool `json:"confined,omitempty"`
 }
+
+// FirstPreview is the lowest number of a preview. Previews are not versions: they take no number of the sequence, and have random ones, which a
+// JSON number can hold.
+const FirstPreview = 1 << 52
+
+// newPreview returns a number for a preview.
+func newPreview() int64 { return FirstPreview + rand.Int64N(FirstPreview) }
 
 // ResolutionID returns the id that runs on this publication are pinned to.
 func (p *Publication) ResolutionID() string { return strconv.FormatInt(p.Number, 10) }

@@ -25,9 +25,12 @@ type Versions struct {
 // Head returns the live publication and the canary.
 func (v *Versions) Head(ctx context.Context) (Head, error) { return v.store.Head(ctx) }
 
-// List returns the publications before a number (0 means all), newest first, at most limit
-// (0 means 100), without their manifests.
+// List returns the versions before a number (0 means all), newest first, at most limit
+// (0 means 100), without their manifests. Previews are not among them.
 func (v *Versions) List(ctx context.Context, before int64, limit int) ([]*Publication, error) {
+	if before <= 0 {
+		before = FirstPreview
+	}
 	return v.store.Publications(ctx, before, limit)
 }
 
@@ -99,7 +102,8 @@ func (v *Versions) Rollback(ctx context.Context, number int64, by Actor) (*Publi
 // runs that name the publication as their resolution_id use it. Preview also returns the
 // agent's id, which is draft-preview if the agent has none. The agent must run on this
 // server and must not contain a new secret. The same agent on the same live version gives
-// the same publication.
+// the same publication. No agent of it makes an effect unless a person approves it; the agent's
+// own section "fork" may refuse more.
 func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor) (*Publication, string, error) {
 	tree, err := parse(agent)
 	if err != nil {
@@ -118,21 +122,24 @@ func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor)
 	if err := v.code.writable(key); err != nil {
 		return nil, "", err
 	}
-	p, err := v.preview(ctx, key, agent, by)
+	p, err := v.preview(ctx, key, agent, intent{by: by, kind: previewKind, confined: true})
 	return p, key.ID, err
 }
+
+// previewKind is the kind of publications that are never live.
+const previewKind = "preview"
 
 // previewID is the id of a previewed agent that has none yet.
 const previewID = "draft-preview"
 
 // PreviewOwn is [Versions.Preview] for the server's own agents, whose ids clients cannot
-// use.
+// use, and which are not confined.
 func (v *Versions) PreviewOwn(ctx context.Context, agent *awaken.AgentSpec, by Actor) (*Publication, error) {
 	doc, err := json.Marshal(agent)
 	if err != nil {
 		return nil, err
 	}
-	return v.preview(ctx, Key{Agents, agent.ID}, doc, by)
+	return v.preview(ctx, Key{Agents, agent.ID}, doc, intent{by: by, kind: previewKind})
 }
 
 // previews remembers the recent previews on the live version.
@@ -167,10 +174,10 @@ const maxPreviews = 100
 // errPreviewed ends a plan whose outcome already exists.
 var errPreviewed = errors.New("already published")
 
-func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, by Actor) (*Publication, error) {
+func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, in intent) (*Publication, error) {
 	var doc *document
 	var known *Publication
-	p, err := v.publisher.write(ctx, intent{by: by, kind: "preview"}, func(ctx context.Context, p *plan) error {
+	p, err := v.publisher.write(ctx, in, func(ctx context.Context, p *plan) error {
 		old, err := p.record(ctx, key)
 		if err != nil {
 			return err

@@ -75,8 +75,11 @@ func (s *Server) check(c *call, ids []string) (err error) {
 		}
 	}
 	name := req.TenantName()
-	if req.route.Own {
+	switch {
+	case req.route.Own:
 		name = ownTenant
+	case req.route.Preview:
+		name = PreviewTenant
 	}
 	req.tenant = s.cfg.Mailbox.Tenant(name)
 	if err := s.visits.record(req); err != nil {
@@ -100,6 +103,9 @@ func (s *Server) check(c *call, ids []string) (err error) {
 // ownTenant holds the threads of the server's own agents. No key can belong to it, so callers
 // that may only run agents can neither see nor approve what these agents do.
 const ownTenant = "awaken.admin"
+
+// PreviewTenant holds the threads of previews: they are in no list, feed, approval, budget or figure of clients. No key can belong to it.
+const PreviewTenant = "awaken.preview"
 
 // unknown answers requests that match no route: with the console, or in the form of the protocol that the path belongs to.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {

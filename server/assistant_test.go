@@ -42,30 +42,30 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
 	g.says(201, "", "POST", "/v1/config/agents", `{"id":"a","model_id":"m","system_prompt":"live"}`)
-	before := withoutHead(g.documents())
+	before := g.documents()
 	body := g.chat(previews, "t", `"agent":{"id":"a","model_id":"m","system_prompt":"draft of the scenario agent"},`, "scenario:text", admin...)
 	if !strings.Contains(body, "a short ") {
 		t.Errorf("the draft does not say what it should: %s", body)
 	}
-	if after := withoutHead(g.documents()); after != before {
+	if after := g.documents(); after != before {
 		t.Errorf("a preview has changed\n%s\ninto\n%s", before, after)
 	}
 	if got := g.run("a", "scenario:text"); !strings.HasPrefix(got, "Scripted response") {
 		t.Errorf("the agent that is live says %q", got)
 	}
-	run := g.want(200, "GET", "/v1/threads/t/runs/latest", "", admin...)
+	run := g.lastPreview("t")
 	if run["agent_id"] != "a" || run["resolution_id"] == "" {
 		t.Errorf("the run is %v", run)
 	}
 	// A preview cannot be published by its number.
 	g.says(400, "is a preview", "POST", "/v1/registry/versions/"+run["resolution_id"].(string)+"/rollback", "")
 	g.says(400, "is a preview", "PUT", "/v1/registry/canary", fmt.Sprintf(`{"version":%s,"share":1}`, run["resolution_id"]))
-	// Without a preview, the thread uses the live version.
+	// Clients' threads are others, and use the live version.
 	if got := g.want(200, "POST", "/v1/runs", runBody("a", "t", "scenario:text"), "Accept", "application/json")["response"].(string); !strings.HasPrefix(got, "Scripted response") {
 		t.Errorf("afterwards the agent says %q", got)
 	}
 	g.chat(previews, "nameless", `"agent":{"model_id":"m"},`, "hello", admin...)
-	if run := g.want(200, "GET", "/v1/threads/nameless/runs/latest", "", admin...); run["agent_id"] != "draft-preview" {
+	if run := g.lastPreview("nameless"); run["agent_id"] != "draft-preview" {
 		t.Errorf("an agent without an id is %v", run["agent_id"])
 	}
 	if status, text := g.ask("POST", "/v1/runs", runBody("draft-preview", "", "hello")); status != 400 {
@@ -86,10 +86,10 @@ func TestPreview(t *testing.T) {
 	g.says(400, "agent is missing", "POST", previews, `{"messages":[{"role":"user","content":"x"}]}`)
 }
 
-// withoutHead removes the number of publications, because a preview counts as one.
-func withoutHead(s string) string {
-	before, _, _ := strings.Cut(s, "head ")
-	return before
+// lastPreview returns the newest run of a preview's thread.
+func (g *rig) lastPreview(thread string) map[string]any {
+	g.t.Helper()
+	return g.want(200, "GET", "/v1/previews/runs?limit=1&thread_id="+thread, "", admin...)["items"].([]any)[0].(map[string]any)
 }
 
 // A call of a preview can wait for a decision, even in another process, and resumes as the draft.
@@ -100,7 +100,7 @@ func TestPreview_WaitsAcrossARestart(t *testing.T) {
 	if body := g.chat(previews, "t", draft, `RUN_TOOL ask {"path":"x"}`, admin...); !strings.Contains(body, "tool-approval-request") {
 		t.Fatalf("no approval was requested: %s", body)
 	}
-	was := g.want(200, "GET", "/v1/threads/t/runs/latest", "", admin...)
+	was := g.lastPreview("t")
 	g.stop()
 	g.start(withAISDK)
 	g.says(201, "", "POST", "/v1/config/agents", `{"id":"other-agent","model_id":"m"}`) // another version is live
@@ -108,7 +108,7 @@ func TestPreview_WaitsAcrossARestart(t *testing.T) {
 	if status != 200 || !strings.Contains(body, `tool-output-available`) {
 		t.Fatalf("%d %s", status, body)
 	}
-	run := g.want(200, "GET", "/v1/threads/t/runs/latest", "", admin...)
+	run := g.lastPreview("t")
 	if run["run_id"] != was["run_id"] || run["status"] != "done" || run["agent_id"] != "d" || run["resolution_id"] != was["resolution_id"] {
 		t.Errorf("the run is %v, was %v", run, was)
 	}

@@ -85,8 +85,8 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 	return r, err
 }
 
-func (c *call) Preview(agent []byte) (agentID, resolutionID string, err error) {
-	return c.previews.ofAgent(&c.req, agent)
+func (c *call) Preview(agent, calls []byte) (agentID, resolutionID string, err error) {
+	return c.previews.ofAgent(&c.req, agent, calls)
 }
 
 func (c *call) Assistant() (agentID, resolutionID string, err error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -69,7 +70,9 @@ func TestThreads_AForkNeedsAPlaceInTheLog(t *testing.T) {
 }
 
 // payRig is a rig whose agents can pay, which is counted.
-func payRig(t *testing.T) (*rig, *atomic.Int64) {
+func payRig(t *testing.T) (*rig, *atomic.Int64) { return payRigWith(t) }
+
+func payRigWith(t *testing.T, change ...func(*servertest.Config)) (*rig, *atomic.Int64) {
 	t.Helper()
 	paid := new(atomic.Int64)
 	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile())}
@@ -84,7 +87,7 @@ func payRig(t *testing.T) (*rig, *atomic.Int64) {
 			return fmt.Sprintf("receipt for %d", in.USD), nil
 		}))
 	}
-	g.start()
+	g.start(change...)
 	g.want(200, "PUT", "/v1/config/agents/buyer", `{"id":"buyer","model_id":"m","system_prompt":"Buy."}`, admin...)
 	return g, paid
 }

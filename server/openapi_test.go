@@ -425,11 +425,14 @@ var successes = map[string]func(g *rig, as []string) request{
 		id, _ := g.queue(thread, as...)
 		return request{path: "/v1/threads/" + thread + "/pending/" + id + "?revision=0"}
 	},
-	"GET /v1/runs/{run_id}":          ofRun("", ""),
-	"GET /v1/runs/{run_id}/explain":  ofRun("/explain", ""),
-	"GET /v1/runs/{run_id}/forks":    ofRun("/forks", ""),
-	"GET /v1/runs/{run_id}/timeline": ofRun("/timeline?limit=2", ""),
-	"GET /v1/runs/{run_id}/tree":     ofRun("/tree", ""),
+	"GET /v1/previews/runs":                plainly("/v1/previews/runs", ""),
+	"GET /v1/previews/runs/{run_id}":       ofPreview(""),
+	"GET /v1/previews/runs/{run_id}/trace": ofPreview("/trace"),
+	"GET /v1/runs/{run_id}":                ofRun("", ""),
+	"GET /v1/runs/{run_id}/explain":        ofRun("/explain", ""),
+	"GET /v1/runs/{run_id}/forks":          ofRun("/forks", ""),
+	"GET /v1/runs/{run_id}/timeline":       ofRun("/timeline?limit=2", ""),
+	"GET /v1/runs/{run_id}/tree":           ofRun("/tree", ""),
 
 	"GET /v1/traces":                             plainly("/v1/traces?limit=1", ""),
 	"GET /v1/traces/{run_id}":                    ofTrace("", ""),
@@ -595,6 +598,21 @@ func ofRun(rest, body string) func(*rig, []string) request {
 	return func(g *rig, as []string) request {
 		_, run := g.done(as...)
 		return request{path: "/v1/runs/" + run + rest, body: body}
+	}
+}
+
+// ofPreview asks for something of a run of a preview.
+func ofPreview(rest string) func(*rig, []string) request {
+	return func(g *rig, _ []string) request {
+		r, err := g.box.Tenant(server.PreviewTenant).Submit(g.t.Context(), mailbox.Submission{Request: awaken.RunRequest{ThreadID: g.id(), AgentID: "default", Messages: []*llm.Message{llm.UserText("hello")}}})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		g.eventually("the end of a preview", func() bool {
+			run, err := g.box.Tenant(server.PreviewTenant).Store.LoadRun(g.t.Context(), r.RunID)
+			return err == nil && run.Status == awaken.RunDone
+		})
+		return request{path: "/v1/previews/runs/" + r.RunID + rest}
 	}
 }
 
@@ -994,6 +1012,8 @@ var mistakes = map[string]string{
 	"GET /v1/threads/{thread_id}/events":                  "/v1/threads/x/events?limit=x",
 	"GET /v1/runs/{run_id}/events":                        "/v1/runs/x/events?limit=x",
 	"GET /v1/runs":                                        "/v1/runs?status=odd",
+	"GET /v1/previews/runs":                               "/v1/previews/runs?status=odd",
+	"GET /v1/previews/runs/{run_id}/trace":                "/v1/previews/runs/x/trace?limit=x",
 	"GET /v1/traces":                                      "/v1/traces?outcome=odd",
 	"GET /v1/traces/{run_id}":                             "/v1/traces/x?limit=x",
 	"DELETE /v1/traces/{run_id}/pin":                      "/v1/traces/x/pin?kind=odd",

@@ -30,7 +30,7 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 		if r.Control && (cfg.Control == nil || cfg.HideConfig) {
 			continue
 		}
-		if (r.Own || r.Control) && !permit.Server.Has(r.Needs) {
+		if (r.Own || r.Preview || r.Control) && !permit.Server.Has(r.Needs) {
 			return nil, fmt.Errorf("route %s %s needs the permission %s, want one that concerns the whole server", r.Method, r.Path, r.Needs)
 		}
 		all = append(all, r)

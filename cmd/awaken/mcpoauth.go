@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/server"
 	plane "github.com/awaken-go/awaken/server/control"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // newBroker returns what keeps the authorizations of MCP servers, or nil if browsers cannot be sent back to the server,
@@ -35,7 +36,13 @@ func newBroker(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog
 	if err != nil {
 		return nil, err
 	}
-	cfg := oauth.Config{Values: b.profile, Shared: b.profile(systemTenant), Sealer: vaultSealer{vault}, RedirectURL: base + "/v1/mcp-oauth/callback", Logger: log,
+	values := func(tenant string) profile.Store {
+		if tenant == server.PreviewTenant { // operators try agents with the authorizations of their own tenant
+			tenant = ""
+		}
+		return b.profile(tenant)
+	}
+	cfg := oauth.Config{Values: values, Shared: b.profile(systemTenant), Sealer: vaultSealer{vault}, RedirectURL: base + "/v1/mcp-oauth/callback", Logger: log,
 		Client: httpguard.New(httpguard.Options{Allow: allow, MaxBytes: 1 << 20, Timeout: 20 * time.Second, Redirects: -1})}
 	if u, err := url.Parse(base); err == nil && u.Scheme == "https" && s.Server.PublicURL != "" {
 		cfg.ClientURL = base + "/v1/mcp-oauth/client.json"

@@ -140,7 +140,15 @@ func cloneHead(h config.Head) config.Head {
 }
 
 func (s *State) at(number int64) (int, bool) {
-	return slices.BinarySearchFunc(s.publications, number, func(p *config.Publication, n int64) int { return int(p.Number - n) })
+	return slices.BinarySearchFunc(s.publications, number, func(p *config.Publication, n int64) int { return cmp.Compare(p.Number, n) })
+}
+
+// last returns the number of the newest version; 0 if there is none.
+func (s *State) last() int64 {
+	if i, _ := s.at(config.FirstPreview); i > 0 {
+		return s.publications[i-1].Number
+	}
+	return 0
 }
 
 func clonePublication(p *config.Publication) *config.Publication {
@@ -360,15 +368,13 @@ func (s *State) Check(d *Delta) error {
 			return errors.New("a record has no namespace, id, spec or revision")
 		}
 	}
-	last := int64(0)
-	if n := len(s.publications); n > 0 {
-		last = s.publications[n-1].Number
-	}
 	for _, p := range d.Publications {
-		if p == nil || p.Number <= last {
-			return fmt.Errorf("a publication is empty or out of order, want a number above %d", last)
+		if p == nil {
+			return errors.New("a publication is empty")
 		}
-		last = p.Number
+		if _, have := s.at(p.Number); have || p.Number < config.FirstPreview && p.Number <= s.last() {
+			return fmt.Errorf("publication %d is out of order, want a number above %d", p.Number, s.last())
+		}
 	}
 	seen := map[string]bool{}
 	for _, e := range d.Events {
@@ -396,7 +402,8 @@ func (s *State) Do(d *Delta) {
 	maps.Copy(s.secrets, d.Secrets)
 	maps.Copy(s.documents, d.Documents)
 	for _, p := range d.Publications {
-		s.publications = append(s.publications, p)
+		i, _ := s.at(p.Number)
+		s.publications = slices.Insert(s.publications, i, p)
 		for _, hash := range p.Hashes() {
 			s.uses[hash]++
 		}

@@ -1,4 +1,4 @@
-// Package fork decides the tool calls of a forked run: each gets its recorded result, is refused, or waits for a person.
+// Package fork decides the tool calls of a forked run, and of a preview: each gets its recorded result, is refused, or waits for a person.
 //
 // A fork takes up the conversation of a run before one of its steps, on a thread of its own. Calls before that step are history, and
 // never made again. Of the calls that follow, the section "fork" of the agent decides:
@@ -8,6 +8,9 @@
 //	  "results": [{"tool": "pay", "arguments": {"usd": 5}, "result": {"status": "success", "message": "receipt 7"}}]
 //	}
 //
+// A preview tries an agent before it is published. Every agent of its version has the section, so that an agent that takes over or is called does
+// not make an effect unasked, either; see [Confined].
+//
 // An agent with the section loads the plugin. It only ever restricts: other plugins may still refuse or ask.
 package fork
 
@@ -16,6 +19,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -44,8 +48,8 @@ type Config struct {
 	Tools Mode `json:"tools" jsonschema:"enum=recorded,enum=fixture,enum=refuse,enum=read_only,enum=real,description=what becomes of calls without a result"`
 	// Results answer calls with the same tool and arguments, instead of the tool. The first one counts.
 	Results []Fixture `json:"results,omitempty" jsonschema:"results that answer equal calls instead of their tool"`
-	// Reads are the tools without side effects. Others are not made without a person's approval.
-	Reads []string `json:"reads,omitempty" jsonschema:"tools without side effects"`
+	// Preview says that the run tries an agent and is no fork of another run, for the texts that people and models read.
+	Preview bool `json:"preview,omitempty" jsonschema:"the run tries an agent, and is no fork of another run"`
 }
 
 // Fixture is the result of a call.
@@ -106,6 +110,25 @@ func (c *Config) Check(results string) error {
 		}
 	}
 	return bad.Err()
+}
+
+// Section returns the section of the previewed agent, which may be nil, or that of a preview in which calls that are not read-only wait for a person.
+func Section(previewed *awaken.AgentSpec) (json.RawMessage, error) {
+	if previewed != nil && previewed.Sections[Name] != nil {
+		return previewed.Sections[Name], nil
+	}
+	return json.Marshal(Config{Tools: Real, Preview: true})
+}
+
+// Confined returns a copy of an agent with a section of another one.
+func Confined(spec *awaken.AgentSpec, section json.RawMessage) *awaken.AgentSpec {
+	out := *spec
+	out.Sections = maps.Clone(spec.Sections)
+	if out.Sections == nil {
+		out.Sections = map[string]json.RawMessage{}
+	}
+	out.Sections[Name] = section
+	return &out
 }
 
 // New returns the plugin.
@@ -176,15 +199,18 @@ func (c *Config) judge(call *awaken.ToolCall, tool toolname.Tool) awaken.Verdict
 			}
 		}
 	}
-	reads := slices.ContainsFunc(c.Reads, tool.Named)
+	reads, what := call.Effect == awaken.ReadOnly, "fork"
+	if c.Preview {
+		what = "preview"
+	}
 	switch {
 	case c.Tools == Real && !reads:
 		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "fork_" + call.ID, Action: "tool:ForkConfirm",
-			Message: fmt.Sprintf("This run is a fork. Make the call of '%s' for real?", call.Tool)}})
+			Message: fmt.Sprintf("This run is a %s. Make the call of '%s' for real?", what, call.Tool)}})
 	case (c.Tools == Real || c.Tools == ReadOnly) && reads:
 		return awaken.Allow()
 	}
-	return awaken.Answer(awaken.ErrorResult("not_recorded", fmt.Sprintf("this run is a fork, in which calls are not made, and no result of this call of %q is recorded", call.Tool)))
+	return awaken.Answer(awaken.ErrorResult("not_recorded", fmt.Sprintf("this run is a %s, in which calls are not made, and no result of this call of %q is recorded", what, call.Tool)))
 }
 
 // sameJSON reports whether two documents are equal, whatever the order of their fields.

@@ -76,19 +76,19 @@ func TestFork_SaysWhatBecomesOfCalls(t *testing.T) {
 		looked int64
 		waits  bool
 	}{
-		{"recorded", fork.Config{Tools: fork.Recorded, Results: recorded, Reads: []string{"look"}},
+		{"recorded", fork.Config{Tools: fork.Recorded, Results: recorded},
 			[]string{"c1: receipt 7", "c2: " + refused + `pay" is recorded`, "c3: " + refused + `look" is recorded`}, 0, 0, false},
-		{"refuse", fork.Config{Tools: fork.Refuse, Results: recorded, Reads: []string{"look"}},
+		{"refuse", fork.Config{Tools: fork.Refuse, Results: recorded},
 			[]string{"c1: " + refused + `pay" is recorded`, "c2: " + refused + `pay" is recorded`, "c3: " + refused + `look" is recorded`}, 0, 0, false},
-		{"read only", fork.Config{Tools: fork.ReadOnly, Results: recorded, Reads: []string{"look"}},
+		{"read only", fork.Config{Tools: fork.ReadOnly, Results: recorded},
 			[]string{"c1: receipt 7", "c2: " + refused + `pay" is recorded`, "c3: look x"}, 0, 1, false},
-		{"real", fork.Config{Tools: fork.Real, Results: recorded, Reads: []string{"look"}},
+		{"real", fork.Config{Tools: fork.Real, Results: recorded},
 			[]string{"c1: receipt 7", "c2: Tool 'pay' suspended: awaiting approval"}, 0, 0, true},
 		{"not known to read", fork.Config{Tools: fork.Real},
 			[]string{"c1: Tool 'pay' suspended: awaiting approval"}, 0, 0, true},
-		{"other names", fork.Config{Tools: fork.ReadOnly, Results: []fork.Fixture{{Tool: "bank/pay", Result: awaken.TextResult("receipt 7")}}, Reads: []string{"bank/look"}},
+		{"other names", fork.Config{Tools: fork.ReadOnly, Results: []fork.Fixture{{Tool: "bank/pay", Result: awaken.TextResult("receipt 7")}}},
 			[]string{"c1: receipt 7", "c2: receipt 7", "c3: look x"}, 0, 1, false},
-		{"any arguments", fork.Config{Tools: fork.Recorded, Results: []fork.Fixture{{Tool: "pay", Result: awaken.TextResult("always")}}, Reads: []string{"look"}},
+		{"any arguments", fork.Config{Tools: fork.Recorded, Results: []fork.Fixture{{Tool: "pay", Result: awaken.TextResult("always")}}},
 			[]string{"c1: always", "c2: always", "c3: " + refused + `look" is recorded`}, 0, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

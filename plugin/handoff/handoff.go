@@ -222,16 +222,18 @@ func (sw *switcher) tooMany(n int) error {
 
 // tool returns the tool that hands the thread to an agent or variant; to is the agent, or nil.
 func (sw *switcher) tool(name string, to *awaken.AgentSpec) awaken.Tool {
-	leaves := awaken.Egress{None: true}
-	if to != nil { // not a variant
-		leaves = to.Egress()
+	leaves, effect := awaken.Egress{None: true}, awaken.ReadOnly // what it records is committed with its result
+	if to != nil {                                               // not a variant
+		if leaves = to.Egress(); to.BackendKind() != "" {
+			effect = awaken.Effectful // what a remote agent does is not known
+		}
 	}
 	return awaken.NewTool(awaken.ToolSpec{
 		ID:          "handoff_to_" + name,
 		Description: fmt.Sprintf("Hands the conversation over to %q, which answers from then on.", name),
 		Category:    "handoff",
-		Effect:      awaken.ReadOnly, // what it records is committed with its result
-		Egress:      leaves,          // the conversation goes to the server of a remote agent
+		Effect:      effect,
+		Egress:      leaves, // the conversation goes to the server of a remote agent
 	}, func(_ context.Context, call *awaken.ToolCall, in struct {
 		Reason string `json:"reason,omitempty" jsonschema:"why, for the agent that takes over"`
 	}) (*awaken.ToolResult, error) {

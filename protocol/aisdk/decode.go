@@ -33,6 +33,9 @@ type chatRequest struct {
 	FrontendToolsS []frontendTool            `json:"frontend_tools,omitempty"`
 	Overrides      *awaken.InferenceOverride `json:"overrides,omitempty"`
 	Agent          json.RawMessage           `json:"agent,omitempty"` // previews only: the whole agent
+	// Calls, of previews only, says what becomes of tool calls: {"tools": mode, "fixtures": […]}, as in POST /v1/runs/{run_id}/fork. By default, calls that are not
+	// read-only wait for approval.
+	Calls json.RawMessage `json:"calls,omitempty"`
 }
 
 // frontendTool is a tool that the page executes.

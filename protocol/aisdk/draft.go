@@ -8,8 +8,9 @@ import (
 
 // drafts is a call to a server with a control plane, which makes versions for single conversations.
 type drafts interface {
-	// Preview makes a version with an agent that is not saved, for runs that name the version.
-	Preview(agent []byte) (agentID, resolutionID string, err error)
+	// Preview makes a version with an agent that is not saved, for runs that name the version. Calls says what becomes of its tool calls, as for forks; nil
+	// means that calls that are not read-only wait for a person.
+	Preview(agent, calls []byte) (agentID, resolutionID string, err error)
 	// Assistant makes one with the admin assistant.
 	Assistant() (agentID, resolutionID string, err error)
 }
@@ -31,7 +32,7 @@ func byPreview(c protocol.Call, req *chatRequest) (to chosen, err error) {
 	if err != nil {
 		return to, err
 	}
-	to.agentID, to.resolutionID, err = d.Preview(req.Agent)
+	to.agentID, to.resolutionID, err = d.Preview(req.Agent, req.Calls)
 	return to, err
 }
 

@@ -47,7 +47,7 @@ func Routes() []protocol.Route {
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
 	preview := chat("/v1/ai-sdk/agent-previews/runs", "Chat with an unsaved agent, given in the body")
-	preview.Needs, preview.Scope, preview.Handle, preview.Control = permit.TryConfig, protocol.Operators, postChat(byPreview), true
+	preview.Needs, preview.Scope, preview.Handle, preview.Preview, preview.Control = permit.TryConfig, protocol.Operators, postChat(byPreview), true, true
 	assistant := chat("/v1/admin/assistant/runs", "Chat with the admin assistant")
 	assistant.Needs, assistant.Scope, assistant.Handle, assistant.Own, assistant.Control = permit.UseAssistant, protocol.Operators, postChat(byAssistant), true, true
 	return []protocol.Route{

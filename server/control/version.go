@@ -17,7 +17,7 @@ type versions struct {
 func (h *versions) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/registry/versions", Needs: permit.ReadConfig, Handle: server.Handle(h.list),
-			Summary: "List published versions, newest first", Query: []protocol.Param{server.Param("before", "integer", "only versions before this one"), server.Param("previews", "boolean", "include versions that were made for trials; default false"), server.ConfigPage[1]},
+			Summary: "List published versions, newest first", Query: []protocol.Param{server.Param("before", "integer", "only versions before this one"), server.ConfigPage[1]},
 			Replies: map[int]any{200: versionList{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}", Needs: permit.ReadConfig, Handle: server.Handle(h.get),
 			Summary: "Get a published version with its documents, and the runs that have it", Replies: map[int]any{200: versionView{}}},
@@ -55,7 +55,7 @@ func (h *versions) list(req *server.Request) error {
 	if err != nil {
 		return err
 	}
-	list, next, err := h.page(req, int64(before), limit)
+	list, err := h.control.Versions().List(req.Context(), int64(before), limit)
 	if err != nil {
 		return err
 	}
@@ -67,37 +67,10 @@ func (h *versions) list(req *server.Request) error {
 	for i, p := range list {
 		out.Items[i] = versionView{*p, runs[p.Number]}
 	}
-	out.NextBefore = next
-	return req.Reply(200, out)
-}
-
-// mostPreviews is how many versions a page looks at for those that were published.
-const mostPreviews = 5000
-
-// page returns a page of versions, and before which the next one begins; 0 if there is none. Without previews it may be short.
-func (h *versions) page(req *server.Request, before int64, limit int) (out []*config.Publication, next int64, err error) {
-	for looked := 0; len(out) < limit && looked < mostPreviews; {
-		list, err := h.control.Versions().List(req.Context(), before, limit)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, p := range list {
-			before = p.Number
-			if p.Kind != "preview" || req.Value("previews") == "true" {
-				if out = append(out, p); len(out) == limit {
-					break
-				}
-			}
-		}
-		if len(list) < limit {
-			if len(out) < limit {
-				before = 0
-			}
-			break
-		}
-		looked += len(list)
+	if len(list) == limit {
+		out.NextBefore = list[limit-1].Number
 	}
-	return out, before, nil
+	return req.Reply(200, out)
 }
 
 func (h *versions) get(req *server.Request) error {

@@ -451,10 +451,5 @@ func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *runF
 			return nil, err
 		}
 	}
-	for _, t := range h.registry().Offered(spec.Base()) {
-		if t.Effect == awaken.ReadOnly {
-			c.Reads = append(c.Reads, t.ID)
-		}
-	}
 	return json.Marshal(c)
 }

@@ -68,7 +68,8 @@ func (w *Wing) Mount(k *server.Kernel) ([]protocol.Route, error) {
 		all = append(all, lines.requests()...)
 	}
 	if k.Control != nil && !k.HideConfig {
-		all = append(all, forked.ofRuns()...)
+		traced := &traces{control: k.Control, pageBytes: 2 * w.cfg.PageBytes}
+		all = slices.Concat(all, forked.ofRuns(), (&runs{streams: k.Streams}).ofPreviews(), traced.ofPreviews())
 	}
 	return all, nil
 }

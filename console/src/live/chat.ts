@@ -153,6 +153,7 @@ export function useChat(path: string, prefix: string, keep?: string): Chat {
           onEvent: (e) => {
             if (e.data === "[DONE]") return;
             answer = apply(answer, JSON.parse(e.data) as Part);
+            if (path.includes("/agent-previews/")) answer = { ...answer, run: undefined }; // it is in no list of runs
             show();
           },
         });

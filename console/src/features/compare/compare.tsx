@@ -221,16 +221,16 @@ function Column({ n, side, agents, shot, locked, set, remove, busy, stopper }: C
             <dt className="text-muted">{t("compare.calls")}</dt>
             <dd className="tabular-nums">{sum((x) => x.tools.length)}</dd>
           </div>
-          <div>
-            <dt className="text-muted">{t("compare.run")}</dt>
-            <dd>
-              {last.run && (
+          {last.run && (
+            <div>
+              <dt className="text-muted">{t("compare.run")}</dt>
+              <dd>
                 <Link to="/runs/$id" params={{ id: last.run }} className="link">
                   {t("compare.open")}
                 </Link>
-              )}
-            </dd>
-          </div>
+              </dd>
+            </div>
+          )}
         </dl>
       )}
     </section>
