@@ -112,7 +112,8 @@ func (l *logs) message(log []*llm.Message) *llm.Message {
 		}
 	case 11:
 		m.Content = []llm.Block{llm.Image(llm.URL("https://example.com/fish.png")), llm.Document(llm.Base64("application/pdf", "JVBERi0="), "fish.pdf")}
-		m.Metadata = &llm.Metadata{ClientRole: llm.System, Client: json.RawMessage(`{"parts":[null]}`)}
+		m.Metadata = &llm.Metadata{ClientRole: llm.System, Client: json.RawMessage(`{"parts":[null]}`),
+			Arrival: &llm.Arrival{Steps: l.n, Point: llm.DuringCalls, After: "call", Resumed: l.rng.IntN(2) == 0}}
 	case 12:
 		if len(log) > 0 && l.rng.IntN(3) == 0 {
 			m.Role, m.Visibility, m.Content, m.Metadata = llm.System, llm.Internal, []llm.Block{}, &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seq()}}
