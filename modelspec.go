@@ -218,6 +218,18 @@ type InferenceOverride struct {
 	MaxTokens       *int        `json:"max_tokens,omitempty"`
 	TopP            *float64    `json:"top_p,omitempty"`
 	ReasoningEffort *llm.Effort `json:"reasoning_effort,omitempty"`
+	StopSequences   []string    `json:"stop_sequences,omitempty"` // texts at which the model ends its answer
+	Seed            *int64      `json:"seed,omitempty"`
+	ParallelTools   *bool       `json:"parallel_tools,omitempty"` // whether the model may request several calls at once
+	// ToolChoice says whether the model must call a tool. Of a run, a choice that forces a call holds until the run has made such a
+	// call; if the client has tools and none is named, until one of the client's was called.
+	ToolChoice *llm.ToolChoice `json:"tool_choice,omitempty"`
+}
+
+// IsZero reports whether o changes nothing.
+func (o *InferenceOverride) IsZero() bool {
+	return o.UpstreamModel == "" && o.Temperature == nil && o.MaxTokens == nil && o.TopP == nil && o.ReasoningEffort == nil &&
+		len(o.StopSequences) == 0 && o.Seed == nil && o.ParallelTools == nil && o.ToolChoice == nil
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -234,7 +246,21 @@ func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
 		MaxTokens:       cmp.Or(other.MaxTokens, o.MaxTokens),
 		TopP:            cmp.Or(other.TopP, o.TopP),
 		ReasoningEffort: cmp.Or(other.ReasoningEffort, o.ReasoningEffort),
+		StopSequences:   stops(other.StopSequences, o.StopSequences),
+		Seed:            cmp.Or(other.Seed, o.Seed),
+		ParallelTools:   cmp.Or(other.ParallelTools, o.ParallelTools),
+		ToolChoice:      cmp.Or(other.ToolChoice, o.ToolChoice),
 	}
+}
+
+// stops returns the first list that is not empty.
+func stops(lists ...[]string) []string {
+	for _, l := range lists {
+		if len(l) > 0 {
+			return l
+		}
+	}
+	return nil
 }
 
 // Apply sets the parameters of req that o sets.
@@ -244,4 +270,8 @@ func (o *InferenceOverride) Apply(req *llm.Request) {
 	req.MaxTokens = cmp.Or(o.MaxTokens, req.MaxTokens)
 	req.TopP = cmp.Or(o.TopP, req.TopP)
 	req.ReasoningEffort = cmp.Or(o.ReasoningEffort, req.ReasoningEffort)
+	req.StopSequences = stops(o.StopSequences, req.StopSequences)
+	req.Seed = cmp.Or(o.Seed, req.Seed)
+	req.ParallelTools = cmp.Or(o.ParallelTools, req.ParallelTools)
+	req.ToolChoice = cmp.Or(o.ToolChoice, req.ToolChoice)
 }

@@ -170,20 +170,26 @@ func (w *crew) commitResults(ctx context.Context) error {
 }
 
 // start starts every call that may run now. In sequential mode that is the first call that is not
-// over, unless it waits for a decision. In the other modes it is all of them, except that batch
+// over, unless it waits for a decision; behind calls that wait for the client, which executes them, the client's other ones
+// are handed out, too, up to a call of another tool. In the other modes it is all of them, except that batch
 // approval starts decided calls only when no decision is outstanding.
 func (w *crew) start(ctx context.Context) *end {
 	mode := w.agent.Spec.ExecutionMode()
 	if mode == awaken.Sequential {
+		asked := false // calls before wait for the client
 		for _, c := range w.ledger.calls {
-			if c.mayStart() {
+			ofClient := w.tools.ofClient(c.state.ToolName) != nil
+			if c.mayStart() && (ofClient || !asked) {
 				if ready, e := w.prepare(ctx, c); e != nil {
 					return e
 				} else if ready {
 					return w.launch(ctx, c)
 				}
 			}
-			if !c.state.Status.Terminal() {
+			if c.state.Status.Terminal() {
+				continue
+			}
+			if asked = ofClient && c.state.Status == awaken.CallSuspended; !asked {
 				break
 			}
 		}

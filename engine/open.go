@@ -274,6 +274,11 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 		if err := op.tools.planOutput(); err != nil {
 			return err
 		}
+		if !op.resumed {
+			if err := op.tools.checkChoice(); err != nil {
+				return err
+			}
+		}
 	}
 	if op.hold == nil {
 		if err := op.wallet.bind(ctx); err != nil {

@@ -54,8 +54,29 @@ func (inf *inference) describe(req *llm.Request) {
 		req.MaxTokens = &l.Output
 	}
 	if o := inf.rec.Overrides; o != nil {
-		o.Apply(req)
+		if o.Apply(req); inf.hasChosen(o.ToolChoice) {
+			req.ToolChoice = nil
+		}
 	}
+}
+
+// hasChosen reports whether the run has made a call of the kind that the choice of its request forces.
+func (inf *inference) hasChosen(choice *llm.ToolChoice) bool {
+	if choice == nil || choice.Mode != "required" && choice.Mode != "tool" {
+		return false
+	}
+	fits := func(name string) bool {
+		switch {
+		case choice.Mode == "tool":
+			return name == choice.Name
+		case len(inf.tools.frontend) > 0:
+			return inf.tools.ofClient(name) != nil
+		}
+		return true
+	}
+	return len(inf.rec.Tools) == maxTools || slices.ContainsFunc(inf.rec.Tools, fits) || slices.ContainsFunc(inf.conv.added, func(m *llm.Message) bool {
+		return m.Role == llm.Assistant && slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return fits(c.Name) })
+	})
 }
 
 // bound sets the limits of a request whose model and parameters are known.
@@ -110,6 +131,9 @@ func (inf *inference) takeFilter(req *llm.Request, used *state.Batch) {
 			inf.made().Withheld = n
 		}
 		builtin.ToolFilter.Clear(used)
+	}
+	if c := req.ToolChoice; c != nil && c.Mode == "tool" && !offers(req.Tools, c.Name) {
+		req.ToolChoice = nil // a filter or a hand-off has taken the tool away
 	}
 }
 

@@ -55,6 +55,24 @@ func (tb *toolkit) merge() error {
 	return nil
 }
 
+// checkChoice refuses a choice of the request that names a tool that the run does not offer.
+func (tb *toolkit) checkChoice() error {
+	o := tb.rec.Overrides
+	if o == nil || o.ToolChoice == nil || o.ToolChoice.Mode != "tool" || offers(tb.offered, o.ToolChoice.Name) {
+		return nil
+	}
+	names := make([]string, len(tb.offered))
+	for i := range tb.offered {
+		names[i] = tb.offered[i].Name
+	}
+	return fmt.Errorf("%w: tool_choice names tool %q, which agent %q does not offer; available: %q", awaken.ErrInvalid, o.ToolChoice.Name, tb.info.AgentID, names)
+}
+
+// offers reports whether a tool of that name is among the given ones.
+func offers(tools []llm.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
 // ofClient returns the client's tool with that id, or nil. The tools of a client that the agent
 // does not trust cannot replace the agent's.
 func (tb *toolkit) ofClient(id string) *registry.Tool {

@@ -61,8 +61,8 @@ type Params struct {
 
 // ToolChoice says whether the model must call a tool.
 type ToolChoice struct {
-	Mode string // auto: the model decides; none: no calls; required: at least one; tool: a call of Name
-	Name string // of the tool that must be called, if Mode is tool
+	Mode string `json:"mode"`           // auto: the model decides; none: no calls; required: at least one; tool: a call of Name
+	Name string `json:"name,omitempty"` // of the tool that must be called, if Mode is tool
 }
 
 // OutputSchema requests a reply whose text is JSON that satisfies a schema.

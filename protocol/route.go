@@ -46,7 +46,7 @@ type Route struct {
 	Raw      bool        // the body is a file of any type, which the handler reads
 	Replies  map[int]any // status -> a value of the body's type, or nil for none
 	Failures []int       // statuses of errors beyond those that follow from the rest
-	// Errors returns the body of an error response, in a form of the protocol. Nil means the server's.
+	// Errors returns the body of an error response, in a form of the protocol, and may set another status. Nil means the server's.
 	Errors func(f *Failure) any
 	// Challenge, if not nil, returns what the header WWW-Authenticate of a response with status 401 says beside the realm.
 	Challenge func(r *http.Request) string

@@ -46,7 +46,8 @@ func (s *Server) refuse(req *Request, err error) {
 		w.Header().Set("WWW-Authenticate", bearer+", "+route.Challenge(r))
 	}
 	if route.Errors != nil {
-		writeFailureAs(w, f, route.Errors(f))
+		body := route.Errors(f)
+		writeFailureAs(w, f, body)
 		return
 	}
 	writeProblems(w, f, err)

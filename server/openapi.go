@@ -131,7 +131,11 @@ func failuresOf(r *protocol.Route) []int {
 		switch r.Body.(type) {
 		case RawDocument, PatchDocument: // mistakes in documents are 400
 		default:
-			out = append(out, 422)
+			misfit := &protocol.Failure{Status: http.StatusUnprocessableEntity}
+			if r.Errors != nil {
+				r.Errors(misfit)
+			}
+			out = append(out, misfit.Status)
 		}
 	}
 	return out

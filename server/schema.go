@@ -150,6 +150,7 @@ var fields = map[string]object{
 	"RunInfo.run_mode":        enum("foreground", "scheduled", "resume", "internal_wake"),
 	"RunRequest.origin":       enum("user", "mcp", "subagent", "internal"),
 	"RunRequest.run_mode":     enum("foreground", "scheduled", "resume", "internal_wake"),
+	"ToolChoice.mode":         enum("auto", "none", "required", "tool"),
 	"PatchOp.op":              enum("add", "remove", "replace", "move", "copy", "test"),
 	"Pending.boundary":        enum("new_run", "next_step", "on_natural_end"),
 	"Dispatch.priority":       {"type": "integer", "minimum": 0, "maximum": 255},

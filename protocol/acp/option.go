@@ -135,7 +135,7 @@ func (s *session) overrides(o options) *awaken.InferenceOverride {
 	if o.Effort != "" {
 		out.ReasoningEffort = &llm.Effort{Level: o.Effort}
 	}
-	if out == (awaken.InferenceOverride{}) {
+	if out.IsZero() {
 		return nil
 	}
 	return &out

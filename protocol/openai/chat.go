@@ -25,7 +25,8 @@ func postChat(c protocol.Call) error {
 	if x.prompt, err = req.prompt(); err != nil {
 		return err
 	}
-	if x.request.FrontendTools, err = toolsOf(req.Tools, req.ToolChoice); err != nil {
+	specs, choice, err := toolsOf(req.Tools, req.ToolChoice)
+	if err != nil {
 		return err
 	}
 	if x.request.OutputSchema, err = req.Format.schema("response_format"); err != nil {
@@ -35,9 +36,14 @@ func postChat(c protocol.Call) error {
 	if req.MaxCompletionTokens != nil {
 		maxField = "max_completion_tokens"
 	}
-	if x.request.Overrides, err = req.overrides(cmp.Or(req.MaxCompletionTokens, req.MaxTokens), maxField, req.ReasoningEffort, "reasoning_effort"); err != nil {
+	o, err := req.overrides(cmp.Or(req.MaxCompletionTokens, req.MaxTokens), maxField, req.ReasoningEffort, "reasoning_effort")
+	if err != nil {
 		return err
 	}
+	if o.StopSequences, err = stopsOf(req.Stop); err != nil {
+		return err
+	}
+	x.ask(specs, choice, o)
 	a, err := x.submit()
 	if err != nil {
 		return err

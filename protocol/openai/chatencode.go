@@ -190,7 +190,7 @@ func (e *ChatEncoder) ended(ev *awaken.RunFinish) {
 const ApprovalTool = "request_approval"
 
 // question sends a call that the client answers.
-func (e *ChatEncoder) question(runID string, q *asked) {
+func (e *ChatEncoder) question(runID string, q *query) {
 	c := chatCall{ID: callID(callPrefix, runID, q.ticket.TicketID), Type: "function",
 		Function: chatFunction{Name: q.ticket.ToolName, Arguments: argumentsOf(q.ticket.Arguments)}}
 	if q.approval {

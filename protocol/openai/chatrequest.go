@@ -21,8 +21,9 @@ type chatRequest struct {
 		IncludeUsage bool `json:"include_usage,omitempty"`
 	} `json:"stream_options,omitempty"`
 	Tools      []tool          `json:"tools,omitempty"`
-	ToolChoice json.RawMessage `json:"tool_choice,omitempty"` // auto or none
+	ToolChoice json.RawMessage `json:"tool_choice,omitempty"` // auto, none, required, or an object
 	Format     *format         `json:"response_format,omitempty"`
+	Stop       json.RawMessage `json:"stop,omitempty"` // a text, or up to four
 	sampling
 	MaxTokens           *int   `json:"max_tokens,omitempty"`
 	MaxCompletionTokens *int   `json:"max_completion_tokens,omitempty"`
@@ -33,7 +34,6 @@ type chatRequest struct {
 	Logprobs     bool            `json:"logprobs,omitempty"`
 	TopLogprobs  *int            `json:"top_logprobs,omitempty"`
 	LogitBias    json.RawMessage `json:"logit_bias,omitempty"`
-	Stop         json.RawMessage `json:"stop,omitempty"`
 	Audio        json.RawMessage `json:"audio,omitempty"`
 	Modalities   []string        `json:"modalities,omitempty"`
 	Functions    json.RawMessage `json:"functions,omitempty"`
@@ -78,8 +78,6 @@ func (r *chatRequest) check() error {
 		return unsupported("logprobs", "agents have no log probabilities")
 	case r.TopLogprobs != nil && *r.TopLogprobs != 0:
 		return unsupported("top_logprobs", "agents have no log probabilities")
-	case !absent(r.Stop) && !isEmpty(r.Stop):
-		return unsupported("stop", "the agent decides when its answer ends")
 	case !absent(r.LogitBias) && !isEmpty(r.LogitBias):
 		return unsupported("logit_bias", "the agent chooses its model and tokens")
 	case !absent(r.Audio):
@@ -100,6 +98,20 @@ func (r *chatRequest) check() error {
 		return refused("max_tokens", "max_tokens is %d and max_completion_tokens is %d, want one of them", *r.MaxTokens, *r.MaxCompletionTokens)
 	}
 	return nil
+}
+
+// stopsOf returns the texts at which an answer ends.
+func stopsOf(data json.RawMessage) (stops []string, err error) {
+	if absent(data) {
+		return nil, nil
+	}
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		stops = []string{one}
+	} else if json.Unmarshal(data, &stops) != nil || len(stops) > 4 {
+		return nil, refused("stop", "stop is %.80s, want a text or a list of up to 4", data)
+	}
+	return slices.DeleteFunc(stops, func(s string) bool { return s == "" }), nil
 }
 
 // isEmpty reports whether a value is an empty string, list or object.

@@ -36,8 +36,8 @@ const ownerJump = 1_000_000
 // NewResponseEncoder returns an encoder at the start of a run.
 func NewResponseEncoder(opts Options) *ResponseEncoder {
 	e := &ResponseEncoder{span: span{opts: opts}}
-	e.resp = response{Object: "response", Status: "queued", Output: []*item{}, ParallelToolCalls: true, Store: !opts.Unstored, ToolChoice: "auto", Tools: []tool{},
-		Text: textConfig{format{Type: "text"}}, Truncation: "disabled"}
+	e.resp = response{Object: "response", Status: "queued", Output: []*item{}, Store: opts.Keep != unstored, Background: opts.Keep == ahead, Truncation: "disabled"}
+	opts.Asked.repeat(&e.resp)
 	return e
 }
 
@@ -155,8 +155,10 @@ func (e *ResponseEncoder) begin() {
 
 func (e *ResponseEncoder) identify() {
 	e.resp.ID, e.resp.CreatedAt, e.resp.Model, e.resp.Conversation.ID = e.responseID(), e.created, e.model(), e.info.ThreadID
-	if e.number > 1 {
-		e.resp.PreviousID = new(responseID(e.info.RunID, e.number-1, !e.opts.Unstored))
+	if e.opts.Previous != "" {
+		e.resp.PreviousID = &e.opts.Previous
+	} else if e.number > 1 {
+		e.resp.PreviousID = new(responseID(e.info.RunID, e.number-1, e.opts.Keep))
 	}
 }
 
@@ -310,7 +312,7 @@ func (e *ResponseEncoder) called(id string, c *call, failed bool, output string)
 const serverLabel = "awaken"
 
 // question asks the client about a call.
-func (e *ResponseEncoder) question(runID string, q *asked) {
+func (e *ResponseEncoder) question(runID string, q *query) {
 	arguments := argumentsOf(q.ticket.Arguments)
 	if q.approval {
 		it := e.add(&item{Type: "mcp_approval_request", ID: callID(approvalPrefix, runID, q.ticket.TicketID), ServerLabel: serverLabel, Name: q.ticket.ToolName, Arguments: &arguments})

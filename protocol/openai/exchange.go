@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -33,6 +34,14 @@ type branch struct {
 type accepted struct {
 	*mailbox.Receipt
 	from awaken.Cursor // the end of the run's earlier responses
+}
+
+// ask sets the client's tools and what the request asks of the model.
+func (x *exchange) ask(tools []awaken.ToolSpec, choice *llm.ToolChoice, o *awaken.InferenceOverride) {
+	x.request.FrontendTools = tools
+	if o.ToolChoice = choice; !o.IsZero() {
+		x.request.Overrides = o
+	}
 }
 
 // submit submits what the client says.
@@ -135,6 +144,7 @@ func (x *exchange) resume(run *awaken.Run) (*accepted, error) {
 	if x.unstored && !isUnstored(run.ThreadID) {
 		return nil, refused("store", "store is false, but the response that asked is stored, and so is what continues it; leave store out")
 	}
+	x.request.FrontendTools, x.request.Overrides, x.request.OutputSchema = run.FrontendTools, run.Overrides, run.OutputSchema // it keeps them
 	decisions, err := decisionsOf(ctx, t, run, x.prompt.answers)
 	if err != nil {
 		return nil, err

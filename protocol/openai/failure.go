@@ -19,8 +19,13 @@ type errorDetail struct {
 	Code    *string `json:"code"`
 }
 
-// bodyOf returns a failure as clients expect it.
-func bodyOf(f *protocol.Failure) any { return errorBody{detailOf(f)} }
+// bodyOf returns a failure as clients expect it. A body that does not fit is 400 in OpenAI's API.
+func bodyOf(f *protocol.Failure) any {
+	if f.Status == http.StatusUnprocessableEntity {
+		f.Status = http.StatusBadRequest
+	}
+	return errorBody{detailOf(f)}
+}
 
 func detailOf(f *protocol.Failure) errorDetail {
 	d := errorDetail{Message: f.Message, Type: "invalid_request_error"}

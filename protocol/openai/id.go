@@ -7,33 +7,43 @@ import (
 
 const (
 	responsePrefix = "resp_"
-	unstored       = "unstored_"
 	callPrefix     = "call_"
 	approvalPrefix = "mcpr_"
 )
 
-// responseID returns the id of the nth response of a run, counted from 1. One that the client asked not
-// to store has an id by which it cannot be found.
-func responseID(runID string, n int, stored bool) string {
-	id := responsePrefix
-	if !stored {
-		id += unstored
-	}
-	if id += runID; n > 1 {
+// keeping says how the server keeps a response. The ID of the response has it.
+type keeping string
+
+const (
+	kept     keeping = ""            // it can be read later
+	unstored keeping = "unstored_"   // the client asked not to store it: it cannot be found by its ID
+	ahead    keeping = "background_" // the client asked to answer before it is there
+)
+
+// responseID returns the ID of the nth response of a run, counted from 1.
+func responseID(runID string, n int, how keeping) string {
+	id := responsePrefix + string(how) + runID
+	if n > 1 {
 		id += "~" + strconv.Itoa(n)
 	}
 	return id
 }
 
-// parseResponse returns what an id of a response stands for. The id of a run stands for its first response.
-func parseResponse(id string) (runID string, n int, stored bool) {
-	id, short := strings.CutPrefix(strings.TrimPrefix(id, responsePrefix), unstored)
-	if at := strings.LastIndexByte(id, '~'); at > 0 {
-		if n, err := strconv.Atoi(id[at+1:]); err == nil && n > 1 {
-			return id[:at], n, !short
+// parseResponse returns what an ID of a response stands for. The ID of a run stands for its first response.
+func parseResponse(id string) (runID string, n int, how keeping) {
+	id = strings.TrimPrefix(id, responsePrefix)
+	for _, k := range []keeping{unstored, ahead} {
+		if rest, ok := strings.CutPrefix(id, string(k)); ok {
+			id, how = rest, k
+			break
 		}
 	}
-	return id, 1, !short
+	if at := strings.LastIndexByte(id, '~'); at > 0 {
+		if n, err := strconv.Atoi(id[at+1:]); err == nil && n > 1 {
+			return id[:at], n, how
+		}
+	}
+	return id, 1, how
 }
 
 // callID returns the id of a question of a run as the client sees it. It contains the run, because a client

@@ -9,7 +9,7 @@ type response struct {
 	Background        bool           `json:"background"`
 	Error             *responseError `json:"error"`
 	IncompleteDetails *incomplete    `json:"incomplete_details"`
-	Instructions      *string        `json:"instructions"` // always null; so are the others that are pointers to string, but for previous_response_id
+	Instructions      *string        `json:"instructions"` // always null
 	MaxOutputTokens   *int           `json:"max_output_tokens"`
 	Model             string         `json:"model"`
 	Output            []*item        `json:"output"`
@@ -19,8 +19,8 @@ type response struct {
 	Store             bool           `json:"store"`
 	Temperature       *float64       `json:"temperature"`
 	Text              textConfig     `json:"text"`
-	ToolChoice        string         `json:"tool_choice"`
-	Tools             []tool         `json:"tools"` // always empty
+	ToolChoice        any            `json:"tool_choice"` // a text, or an object that names a function
+	Tools             []tool         `json:"tools"`
 	TopP              *float64       `json:"top_p"`
 	Truncation        string         `json:"truncation"`
 	Usage             *responseUsage `json:"usage"`

@@ -18,7 +18,7 @@ type responseRequest struct {
 	Stream       bool            `json:"stream,omitempty"`
 	Background   bool            `json:"background,omitempty"`
 	Tools        []tool          `json:"tools,omitempty"`
-	ToolChoice   json.RawMessage `json:"tool_choice,omitempty"` // auto or none
+	ToolChoice   json.RawMessage `json:"tool_choice,omitempty"` // auto, none, required, or an object
 	Text         *struct {
 		Format *format `json:"format,omitempty"`
 	} `json:"text,omitempty"`

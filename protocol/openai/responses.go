@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -29,7 +30,8 @@ func postResponse(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	opts := Options{Model: req.Model, From: a.from, Structured: len(x.request.OutputSchema) > 0, Unstored: isUnstored(a.ThreadID)}
+	opts := Options{Model: req.Model, From: a.from, Structured: len(x.request.OutputSchema) > 0, Keep: req.keep(a.ThreadID), Previous: req.PreviousID,
+		Asked: Asked{x.request.FrontendTools, x.request.Overrides, x.request.OutputSchema}}
 	switch {
 	case req.Stream:
 		x.prompt = nil // a stream may be open for hours
@@ -51,6 +53,17 @@ func postResponse(c protocol.Call) error {
 	return c.Reply(http.StatusOK, e.response(run))
 }
 
+// keep returns how the response is kept, on the thread that the run has got.
+func (r *responseRequest) keep(threadID string) keeping {
+	switch {
+	case isUnstored(threadID):
+		return unstored
+	case r.Background:
+		return ahead
+	}
+	return kept
+}
+
 // exchange interprets the request.
 func (r *responseRequest) exchange(c protocol.Call) (*exchange, error) {
 	if err := r.check(); err != nil {
@@ -68,7 +81,8 @@ func (r *responseRequest) exchange(c protocol.Call) (*exchange, error) {
 		}
 		x.request.AgentID = agent.ID
 	}
-	if x.request.FrontendTools, err = toolsOf(r.Tools, r.ToolChoice); err != nil {
+	specs, choice, err := toolsOf(r.Tools, r.ToolChoice)
+	if err != nil {
 		return nil, err
 	}
 	if r.Text != nil {
@@ -80,9 +94,11 @@ func (r *responseRequest) exchange(c protocol.Call) (*exchange, error) {
 	if r.Reasoning != nil {
 		effort = r.Reasoning.Effort
 	}
-	if x.request.Overrides, err = r.overrides(r.MaxOutputTokens, "max_output_tokens", effort, "reasoning.effort"); err != nil {
+	o, err := r.overrides(r.MaxOutputTokens, "max_output_tokens", effort, "reasoning.effort")
+	if err != nil {
 		return nil, err
 	}
+	x.ask(specs, choice, o)
 	if x.request.Context, err = r.context(); err != nil {
 		return nil, err
 	}
@@ -151,8 +167,8 @@ func (x *exchange) continues(previousID string) error {
 
 // find returns the run of a response, and the response's number.
 func find(c protocol.Call, id string) (*awaken.Run, int, error) {
-	runID, n, stored := parseResponse(id)
-	if !stored {
+	runID, n, how := parseResponse(id)
+	if how == unstored {
 		f := protocol.NotFound("response", id)
 		f.Message += ": it was made with store false"
 		return nil, 0, f
@@ -169,24 +185,45 @@ func find(c protocol.Call, id string) (*awaken.Run, int, error) {
 
 // optionsOf returns the options for the nth response of a run.
 func optionsOf(c protocol.Call, run *awaken.Run, n int) (Options, error) {
-	opts := Options{Model: cmp.Or(run.FirstAgentID, run.AgentID), Structured: len(run.OutputSchema) > 0}
+	_, _, how := parseResponse(c.Request().PathValue("run_id"))
+	opts := Options{Model: cmp.Or(run.FirstAgentID, run.AgentID), Structured: len(run.OutputSchema) > 0, Keep: how, Asked: askedBy(run)}
 	for _, a := range c.Agents() {
 		if awaken.IsVariant(opts.Model, a.ID) {
 			opts.Model = a.ID
 		}
 	}
 	if n == 1 {
-		return opts, nil
+		var err error
+		opts.Previous, err = previous(c.Context(), c.Tenant(), run)
+		return opts, err
 	}
 	ends, err := pauses(c.Context(), c.Tenant(), run)
 	if err != nil {
 		return opts, err
 	}
 	if n-2 >= len(ends) {
-		return opts, protocol.NotFound("response", responseID(run.RunID, n, true))
+		return opts, protocol.NotFound("response", responseID(run.RunID, n, how))
 	}
 	opts.From = ends[n-2].Cursor
 	return opts, nil
+}
+
+// previous returns the ID of the response before the first one of a run on its thread, or "" if there is none among the latest hundred.
+func previous(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (string, error) {
+	runs, err := t.Store.ListRuns(ctx, awaken.RunQuery{ThreadID: run.ThreadID, Limit: 100})
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(runs, func(r *awaken.Run) bool { return r.RunID == run.RunID })
+	if at < 0 || at+1 >= len(runs) {
+		return "", nil
+	}
+	ends, err := pauses(ctx, t, runs[at+1])
+	n := len(ends) + 1
+	if runs[at+1].Status == awaken.RunWaiting {
+		n = max(1, n-1)
+	}
+	return responseID(runs[at+1].RunID, n, kept), err
 }
 
 // getResponse replies with a response as it is, or streams it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
@@ -90,5 +91,25 @@ func frames(tb testing.TB, body string) (out []object) {
 // quote returns a text as JSON.
 func quote(s string) string {
 	data, _ := json.Marshal(s)
+	return string(data)
+}
+
+// latest returns the run that was made last.
+func (g *rig) latest() *awaken.Run {
+	g.TB.Helper()
+	runs, err := g.Box.Tenant("").Store.ListRuns(g.TB.Context(), awaken.RunQuery{Limit: 1})
+	if err != nil || len(runs) != 1 {
+		g.TB.Fatalf("%d runs, %v", len(runs), err)
+	}
+	return runs[0]
+}
+
+// jsonOf returns a value as JSON.
+func jsonOf(tb testing.TB, v any) string {
+	tb.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	return string(data)
 }

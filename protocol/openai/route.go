@@ -27,7 +27,11 @@ func Routes() []protocol.Route {
 	get.Failures, get.Stream, get.Events = []int{400, 404, 410}, true, responseEvents
 	remove := one("DELETE", "", "Delete a response and its conversation", permit.WriteThreads, deleteResponse, deleted{})
 	remove.Failures = []int{404, 409}
-	routes = append(routes, protocol.Route{Method: "POST", Path: "/openai/v1/responses", Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: postResponse, Summary: "Answer input, as OpenAI's Responses",
+	items := one("GET", "/input_items", "List the input of a response", permit.ReadThreads, getInputItems, itemList{})
+	items.Query = []protocol.Param{{Name: "order", Kind: "string", Doc: "desc, which is the default, or asc"}, {Name: "limit", Kind: "integer", Doc: "1 to 100, 20 by default"},
+		{Name: "after", Kind: "string", Doc: "the ID of the last item that the client has"}}
+	items.Failures = []int{400, 404}
+	routes = append(routes, items, protocol.Route{Method: "POST", Path: "/openai/v1/responses", Needs: permit.StartRuns, Scope: protocol.ByCaller, Handle: postResponse, Summary: "Answer input, as OpenAI's Responses",
 		Body: responseRequest{}, Headers: onceOnly, Replies: map[int]any{200: response{}}, Failures: []int{404, 409, 504}, Stream: true, Events: responseEvents},
 		get, remove, one("POST", "/cancel", "Cancel a response", permit.CancelRuns, cancelResponse, response{}))
 	for i := range routes {

@@ -20,8 +20,12 @@ type Options struct {
 	// Structured says that the client has asked for an answer that fits a schema. Its text is shown
 	// when it is complete and valid.
 	Structured bool
-	// Unstored says that the client has asked not to store the response.
-	Unstored bool
+	// Keep is how the response is kept.
+	Keep keeping
+	// Previous is the response that the client has asked to continue, or "".
+	Previous string
+	// Asked is what the response repeats of the request.
+	Asked Asked
 	// Has is how many events of a stream the client has, by their sequence numbers. Responses only.
 	Has int
 	// Usage says that the last chunk has the usage. Chat Completions only.
@@ -33,7 +37,7 @@ func (o *Options) format(kind string) string {
 	if o.Has > 0 {
 		return ""
 	}
-	return fmt.Sprintf("openai.%s %q %s %t %t %t", kind, o.Model, o.From, o.Structured, o.Unstored, o.Usage)
+	return fmt.Sprintf("openai.%s %q %s %t %q %q %t", kind, o.Model, o.From, o.Structured, o.Keep, o.Previous, o.Usage)
 }
 
 // span tells which entries of a run belong to a response, and keeps what all encoders need of the run.
@@ -125,7 +129,7 @@ func (s *span) model() string { return cmp.Or(s.opts.Model, s.info.AgentID) }
 
 // responseID returns the id of the response.
 func (s *span) responseID() string {
-	return responseID(s.info.RunID, max(s.number, 1), !s.opts.Unstored)
+	return responseID(s.info.RunID, max(s.number, 1), s.opts.Keep)
 }
 
 // usage returns the usage of the response.
@@ -142,20 +146,20 @@ func (s *span) usage(r *awaken.RunOutput) llm.Usage {
 	return u
 }
 
-// asked is a question to the client at the end of a response.
-type asked struct {
+// query is a question to the client at the end of a response.
+type query struct {
 	ticket   *awaken.WaitingTicket
 	approval bool
 }
 
 // ask returns the questions that a run waits for.
-func (s *span) ask(ev *awaken.RunFinish) (out []asked) {
+func (s *span) ask(ev *awaken.RunFinish) (out []query) {
 	if ev.Termination.Type != awaken.Suspended || ev.Result == nil || ev.Result.Waiting == nil {
 		return nil
 	}
 	for i := range ev.Result.Waiting.Tickets {
 		t := &ev.Result.Waiting.Tickets[i]
-		q := asked{t, protocol.IsApproval(t.ResumeMode, t.Suspension)}
+		q := query{t, protocol.IsApproval(t.ResumeMode, t.Suspension)}
 		if c := s.calls[t.ToolCallID]; c != nil && t.RunID == "" {
 			if c.client = !q.approval; q.approval {
 				c.approval = callID(approvalPrefix, ev.RunID, t.TicketID)

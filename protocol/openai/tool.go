@@ -24,12 +24,23 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON Schema
 }
 
-// toolsOf converts the client's tools. Choice is the field tool_choice.
-func toolsOf(tools []tool, choice json.RawMessage) ([]awaken.ToolSpec, error) {
-	var how string
-	if !absent(choice) && json.Unmarshal(choice, &how) != nil || how != "" && how != "auto" && how != "none" {
-		return nil, unsupported("tool_choice", "it is %.80s, want auto or none; the agent decides which tools it calls", choice)
+// toolsOf converts the client's tools and the field tool_choice. The choice is nil if the model decides.
+func toolsOf(tools []tool, data json.RawMessage) ([]awaken.ToolSpec, *llm.ToolChoice, error) {
+	specs, err := specsOf(tools)
+	if err != nil {
+		return nil, nil, err
 	}
+	var c choice
+	if !absent(data) {
+		if err := c.parse(data); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c.among(specs)
+}
+
+// specsOf converts the client's tools.
+func specsOf(tools []tool) ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	for i, t := range tools {
 		f := t.function
@@ -49,9 +60,6 @@ func toolsOf(tools []tool, choice json.RawMessage) ([]awaken.ToolSpec, error) {
 		}
 		out = append(out, spec)
 	}
-	if how == "none" {
-		return nil, nil
-	}
 	return out, nil
 }
 
@@ -60,6 +68,7 @@ func toolsOf(tools []tool, choice json.RawMessage) ([]awaken.ToolSpec, error) {
 type format struct {
 	Type       string          `json:"type"`
 	JSONSchema *format         `json:"json_schema,omitempty"`
+	Name       string          `json:"name,omitempty"` // of the schema
 	Schema     json.RawMessage `json:"schema,omitempty"`
 }
 
@@ -90,11 +99,13 @@ func (f *format) schema(field string) (json.RawMessage, error) {
 type sampling struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
+	Seed        *int64   `json:"seed,omitempty"`
+	Parallel    *bool    `json:"parallel_tool_calls,omitempty"` // whether the model may make several calls at once
 }
 
 // overrides converts the parameters of the model.
 func (s *sampling) overrides(maxTokens *int, maxField, effort, effortField string) (*awaken.InferenceOverride, error) {
-	o := awaken.InferenceOverride{Temperature: s.Temperature, TopP: s.TopP, MaxTokens: maxTokens}
+	o := awaken.InferenceOverride{Temperature: s.Temperature, TopP: s.TopP, MaxTokens: maxTokens, Seed: s.Seed, ParallelTools: s.Parallel}
 	if v := o.Temperature; v != nil && !(*v >= 0 && *v <= 2) {
 		return nil, refused("temperature", "temperature is %v, want 0 to 2", *v)
 	}
@@ -114,9 +125,6 @@ func (s *sampling) overrides(maxTokens *int, maxField, effort, effortField strin
 		o.ReasoningEffort = &llm.Effort{Level: "max"}
 	default:
 		return nil, refused(effortField, "%s is %s, want none, minimal, low, medium, high, xhigh or max", effortField, quoted(effort))
-	}
-	if o == (awaken.InferenceOverride{}) {
-		return nil, nil
 	}
 	return &o, nil
 }

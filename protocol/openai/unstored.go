@@ -15,7 +15,7 @@ import (
 const unstoredResource = "openai.unstored"
 
 // isUnstored reports whether a thread holds nothing but a response that the client has asked not to store.
-func isUnstored(threadID string) bool { return strings.HasPrefix(threadID, unstored) }
+func isUnstored(threadID string) bool { return strings.HasPrefix(threadID, string(unstored)) }
 
 // makeThread makes the thread of a request that needs one of its own: a branch of a conversation, or one
 // that is not stored. It reports whether it did: not if the request was submitted before.
@@ -32,7 +32,7 @@ func (x *exchange) makeThread() (bool, error) {
 	}
 	x.threadID = ids.New()
 	if x.unstored {
-		x.threadID = unstored + x.threadID
+		x.threadID = string(unstored) + x.threadID
 	}
 	if x.branch == nil {
 		th := awaken.Thread{ID: x.threadID, ResourceID: unstoredResource}
