@@ -305,7 +305,7 @@ func BenchmarkW3(b *testing.B) {
 }
 
 // W4: a run on a thread that already has H messages, to one on an empty thread: an answer, and a step with
-// a tool call and an answer. The id of a new call must not be that of an earlier one.
+// a tool call and an answer. Every call has an ID of its own.
 func BenchmarkW4(b *testing.B) {
 	for _, h := range []int{100, 1000, 10_000} {
 		for name, thread := range map[string]func(h int) func(){

@@ -52,7 +52,7 @@ type followed struct {
 	awaken.Sink
 	rt        *Runtime
 	sinks     []awaken.Sink
-	followers []Follower  // those of the sinks that are
+	followers []Follower  // the sinks that follow runs
 	owner     provisional // or nil
 }
 

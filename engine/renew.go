@@ -25,7 +25,7 @@ func renew(r *run, _ context.Context) *end {
 	return r.fail(errors.Join(r.tools.offer(), r.tools.planOutput()))
 }
 
-// noteLists records which lists of tools the next step has, if they are others than those of the step before.
+// noteLists records the lists of tools of the next step, if they differ from the lists of the step before.
 func noteLists(a *activation) {
 	was, lists := builtin.ToolLists.Get(a.st), a.agent.Lists
 	if (was == nil) == (lists == nil) && maps.Equal(was, lists) {

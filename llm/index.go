@@ -8,7 +8,7 @@ import "sync"
 // empty. An Index is safe for concurrent use.
 type Index struct {
 	mu     sync.Mutex
-	msgs   []*Message     // as many as it was ever asked about
+	msgs   []*Message     // the longest list that it was asked about
 	calls  map[string]int // by id, the first of the messages that has the call
 	read   int            // messages whose calls it has
 	digest digester       // of the first messages

@@ -17,8 +17,8 @@ type Starter interface {
 	// Start queues d and claims it, as Enqueue does under the terms, acquires the thread, and makes c, the first commit of the run of d: all in
 	// one transaction. The token of the claim is d.ClaimToken, and the fence is c.Fence. Start reports false and changes nothing
 	// if Enqueue would not claim d, if the checkpoint of c is not the one that Own would have returned, or if Commit would refuse c.
-	// Otherwise it sets the fields of d as Enqueue does. After an error the outcome is unknown: a repeated call changes nothing if the run was
-	// started, and may report either.
+	// It may also refuse a commit that it does not make in this way, such as one with state. Otherwise it sets the fields of d as Enqueue does. After an error
+	// the outcome is unknown: a repeated call changes nothing if the run was started, and may report either.
 	Start(ctx context.Context, terms Terms, d *Dispatch, c *awaken.Commit) (bool, error)
 }
 
@@ -35,7 +35,7 @@ type opening struct {
 
 // opened is what became of an opening.
 type opened struct {
-	d   *Dispatch // as it was stored; nil if it was not
+	d   *Dispatch // as stored; nil if the store refused it
 	err error     // of the store; the outcome is unknown
 }
 

@@ -36,7 +36,8 @@ const ownerJump = 1_000_000
 // NewResponseEncoder returns an encoder at the start of a run.
 func NewResponseEncoder(opts Options) *ResponseEncoder {
 	e := &ResponseEncoder{span: span{opts: opts}}
-	e.resp = response{Object: "response", Status: "queued", Output: []*item{}, Store: opts.Keep != unstored, Background: opts.Keep == ahead, Truncation: "disabled"}
+	e.resp = response{Object: "response", Status: "queued", Output: []*item{}, Truncation: "disabled"}
+	e.resp.Store, e.resp.Background = opts.Keep != unstored, opts.Keep == ahead
 	opts.Asked.repeat(&e.resp)
 	return e
 }

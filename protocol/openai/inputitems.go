@@ -133,7 +133,8 @@ func resultsOf(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, n int) (
 			}
 		case *awaken.ToolCallResumed:
 			if ticket, ok := tickets[ev.TargetID]; ok && number == n {
-				items = append(items, givenItem{Type: "function_call_output", ID: "fco_" + ticket, Status: "completed", CallID: callID(callPrefix, run.RunID, ticket), Output: new(plain(ev.Result))})
+				items = append(items, givenItem{Type: "function_call_output", ID: "fco_" + ticket, Status: "completed",
+					CallID: callID(callPrefix, run.RunID, ticket), Output: new(plain(ev.Result))})
 			}
 		}
 	}

@@ -31,19 +31,14 @@ func newStarter(db *database) *starter {
 type starting struct {
 	sqlstore.Turn[*starting]
 	enqueued
-	commit  *awaken.Commit
-	record  []byte // JSON, like the fields below
-	entries []byte
-	texts   [][]byte // the messages
-	facets  sqlstore.Facets
-	edits   int64
-	known   bool // its thread is one that this process owned last, not a new one
-	first   int64
-	last    int64
-	highest int64 // epoch of the entries
-	done    bool
-	floor   int64 // the fence behind which new threads of the tenant begin, or -1 if it was not read
-	err     error
+	commit *awaken.Commit
+	rows   commitRows
+	facets sqlstore.Facets
+	edits  int64
+	known  bool // its thread is one that this process owned last, not a new one
+	done   bool
+	floor  int64 // the fence behind which new threads of the tenant begin, or -1 if it was not read
+	err    error
 }
 
 // Expected returns the checkpoint of a thread as this process knows it.
@@ -57,10 +52,10 @@ func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispa
 	if !known || c.Run.Validate() != nil || len(c.Read)+len(c.State)+len(c.Calls) > 0 || c.Run.CostUSD != 0 {
 		return false, nil
 	}
-	st := &starting{commit: c, edits: edits, floor: -1, known: c.Expect > 0 || d.Checkpoint != nil && d.Checkpoint.Run != nil, facets: dialect.Facets(&c.Run)}
+	st := &starting{commit: c, edits: edits, floor: -1, known: d.Checkpoint != nil && (c.Expect > 0 || d.Checkpoint.Run != nil), facets: dialect.Facets(&c.Run)}
 	var err error
 	if st.enqueued, err = s.enqueued(d); err == nil {
-		err = st.encode()
+		st.rows, err = encodeRows(c)
 	}
 	if err != nil {
 		return false, fmt.Errorf("start run %s: %w", c.Run.RunID, err)
@@ -85,13 +80,6 @@ func (s *scope) Start(ctx context.Context, terms mailbox.Terms, d *mailbox.Dispa
 		d.End = awaken.Cursor{Epoch: c.Fence - 1, Seq: d.Checkpoint.Thread.End.Seq}
 	}
 	return true, nil
-}
-
-// encode encodes the commit.
-func (st *starting) encode() (err error) {
-	r, err := encodeRows(st.commit)
-	st.record, st.entries, st.texts, st.first, st.last, st.highest = r.record, r.entries, r.messages, r.first, r.last, r.epoch
-	return err
 }
 
 // changedMeanwhile is the error code of the SQL function start for a thread that changed in a way that it did not see.
@@ -140,24 +128,25 @@ func (s *starter) start(ctx context.Context, calls []*starting) error {
 		}
 		c.flag(r.confined)
 		c.flag(r.known)
-		for _, n := range [...]int64{int64(r.commit.Fence), int64(r.commit.Number), int64(r.commit.Generation), r.edits, int64(r.commit.Expect), r.commit.Time, r.first, r.last, r.highest} {
+		for _, n := range [...]int64{int64(r.commit.Fence), int64(r.commit.Number), int64(r.commit.Generation), r.edits, int64(r.commit.Expect), r.commit.Time,
+			r.rows.first, r.rows.last, r.rows.epoch} {
 			c.number(n)
 		}
-		c.json(r.record)
+		c.json(r.rows.record)
 		c.id(r.commit.ParentThreadID)
 		c.text(r.facets.Agent)
 		c.text(r.facets.Version)
 		c.text(r.facets.Origin)
 		c.number(r.facets.Created)
-		c.json(r.entries)
+		c.json(r.rows.entries)
 		c.number(messages)
-		c.number(int64(len(r.texts)))
+		c.number(int64(len(r.rows.messages)))
 		c.endRow()
-		for _, m := range r.texts {
+		for _, m := range r.rows.messages {
 			texts.json(m)
 			texts.endRow()
 		}
-		messages += int64(len(r.texts))
+		messages += int64(len(r.rows.messages))
 	}
 	return s.db.callRow(ctx, `SELECT * FROM {p}_start(`+startArguments+`)`, c.values(&texts), func(row [][]byte) {
 		epochs := arrayOf(row[2], bigintOf)

@@ -89,7 +89,7 @@ func (s *starting) write(c queueConn) (bool, error) {
 	d.CreatedAt, d.UpdatedAt, d.AvailableAt, d.LeaseUntil = now.ms, now.ms, now.ms, now.ms+s.terms.Start.Lease.Milliseconds()
 	args := []any{s.tenant, s.ThreadID, run.RunID, d.ID, d.IdempotencyKey, d.MessageID, now.ms, d.Priority,
 		s.Time, int64(s.Fence), int64(s.Number), len(s.Messages), int64(s.last), s.commit.run, d.Request.UserID}
-	known := s.Expect > 0 || s.d.Checkpoint != nil && s.d.Checkpoint.Run != nil
+	known := s.d.Checkpoint != nil && (s.Expect > 0 || s.d.Checkpoint.Run != nil)
 	statement := startNew
 	if d.End = (awaken.Cursor{}); known {
 		statement = startKnown
