@@ -71,6 +71,8 @@ type record struct {
 	quarantined time.Time // of the last rejection or probe; zero if not quarantined
 	lastError   Kind
 	lastErrorAt time.Time
+	succeeded   time.Time // when a request last succeeded
+	failed      time.Time // when a request last failed because of the model, its key or its server
 }
 
 const (
@@ -90,15 +92,38 @@ type BreakerStatus struct {
 	Failures    int          `json:"consecutive_failures"`    // sessions that failed since the last success
 	LastError   Kind         `json:"last_error,omitempty"`    // kind of the last error; "" if there was none
 	LastErrorAt int64        `json:"last_error_at,omitempty"` // Unix ms
-	RetryAt     int64        `json:"retry_at,omitempty"`      // Unix ms from which a probe is admitted; 0 if all requests are
+	// Health is what the last request showed whose outcome says something about the model: ok, failing, or unknown if there was none. LastSuccessAt is
+	// when the model last answered a request to its end, Unix ms.
+	Health        Health `json:"health"`
+	LastSuccessAt int64  `json:"last_success_at,omitempty"`
+	RetryAt       int64  `json:"retry_at,omitempty"` // Unix ms from which a probe is admitted; 0 if all requests are
 }
+
+// Health says whether a model works.
+type Health string
+
+// The kinds of health.
+const (
+	HealthUnknown Health = "unknown"
+	HealthOK      Health = "ok"
+	HealthFailing Health = "failing"
+)
 
 // Status returns the current status.
 func (b *Breaker) Status() BreakerStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.follow()
-	out := BreakerStatus{State: b.state(), Failures: b.failures, LastError: b.lastError}
+	out := BreakerStatus{State: b.state(), Failures: b.failures, LastError: b.lastError, Health: HealthUnknown}
+	switch {
+	case b.failed.After(b.succeeded):
+		out.Health = HealthFailing
+	case !b.succeeded.IsZero():
+		out.Health = HealthOK
+	}
+	if !b.succeeded.IsZero() {
+		out.LastSuccessAt = b.succeeded.UnixMilli()
+	}
 	if !b.lastErrorAt.IsZero() {
 		out.LastErrorAt = b.lastErrorAt.UnixMilli()
 	}
@@ -243,7 +268,9 @@ func (p *Pass) Leave(err error, abandoned bool) {
 	defer b.mu.Unlock()
 	b.follow()
 	if e, _ := errors.AsType[*Error](err); err != nil && !abandoned && (e == nil || !e.Unsent) {
-		b.lastError, b.lastErrorAt = KindOf(err), time.Now()
+		if b.lastError, b.lastErrorAt = KindOf(err), time.Now(); ails(err) {
+			b.failed = b.lastErrorAt
+		}
 	}
 	probe := p.probe != 0 && p.probe == b.episode && !b.openedAt.IsZero()
 	if probe {
@@ -253,7 +280,7 @@ func (p *Pass) Leave(err error, abandoned bool) {
 	case abandoned:
 	case err == nil:
 		b.close()
-		b.quarantined = time.Time{}
+		b.quarantined, b.succeeded = time.Time{}, time.Now()
 	case counts(err):
 		if !p.heard.IsZero() {
 			b.heard = time.Time{}
@@ -308,6 +335,15 @@ func (r *record) open() {
 func counts(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return !ok || e.Retryable() && e.Kind != RateLimited && !e.Unsent
+}
+
+// ails reports whether an error shows that requests to the model fail, whatever they ask: because of the model, its key, its account or its server.
+func ails(err error) bool {
+	switch KindOf(err) {
+	case Unauthorized, ModelNotFound, QuotaExceeded:
+		return true
+	}
+	return counts(err)
 }
 
 // answers reports whether an error is the provider's answer, and not one of this process.

@@ -480,6 +480,11 @@ func TestProvider_Test(t *testing.T) {
 			fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s, or X-Secret %s","type":"invalid_request_error"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Secret"))
 			return
 		}
+		if strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"OK"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+			return
+		}
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"gpt","object":"model"}]}`)
 	}))
 	defer web.Close()

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,8 @@ type connections struct {
 func (h *connections) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/providers/{id}/test", Needs: permit.TryConfig, Handle: server.Handle(h.testProvider),
-			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
+			Summary: "Test a provider: ask one of its models for a few tokens, with its key",
+			Query:   []protocol.Param{server.Param("model", "string", "the model to ask: the id of a model of the provider, or the provider's own name for one; default a configured model")}, Replies: map[int]any{200: providerTest{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Needs: permit.ReadConfig, Handle: server.Handle(h.mcpStatus),
 			Summary: "Get the connection status of an MCP server", Replies: map[int]any{200: config.MCPStatus{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Needs: permit.ReadConfig, Handle: server.Handle(h.mcpInventory),
@@ -138,6 +140,7 @@ func (h *connections) a2aStatus(req *server.Request) error {
 // providerTest is the result of a provider's test.
 type providerTest struct {
 	OK            bool   `json:"ok"`
+	Model         string `json:"model,omitempty"` // the provider's name of the model that was asked
 	LatencyMS     int64  `json:"latency_ms"`
 	NetworkTested bool   `json:"network_tested"`
 	Error         string `json:"error,omitempty"`
@@ -146,8 +149,7 @@ type providerTest struct {
 // testTime limits the test of a provider.
 const testTime = 20 * time.Second
 
-// testProvider asks a provider for its models or, if it does not list any, for a few tokens of a
-// configured model.
+// testProvider asks a model of a provider for a few tokens. A list of models proves nothing: it may be public, and may name others.
 func (h *connections) testProvider(req *server.Request) error {
 	id := req.Path("id")
 	out, known := providerTest{}, false
@@ -158,7 +160,7 @@ func (h *connections) testProvider(req *server.Request) error {
 		defer cancel()
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { asked.Store(true) }})
 		start := time.Now()
-		err = h.ask(ctx, id, m)
+		out.Model, err = h.ask(ctx, id, req.Value("model"), m)
 		out.LatencyMS = time.Since(start).Milliseconds()
 		return err
 	})
@@ -176,28 +178,49 @@ func (h *connections) testProvider(req *server.Request) error {
 // uses it. Servers with one model answer to any name.
 const anyModel = "default"
 
-func (h *connections) ask(ctx context.Context, id string, m llm.Model) error {
-	var unlisted error
-	if l, ok := m.(llm.Lister); ok {
-		list, err := l.ListModels(ctx)
-		if err == nil && len(list) > 0 {
-			return nil
-		}
-		unlisted = err // an empty list may come without a request, as with Vertex AI
-	}
+// listedTries is how many listed models are asked if no configured model uses the provider: some may not be for chats.
+const listedTries = 3
+
+// ask asks a model of a provider, and returns its name: the wanted one, otherwise a configured one, otherwise one that the provider lists.
+func (h *connections) ask(ctx context.Context, id, want string, m llm.Model) (string, error) {
+	first := ""
 	for _, spec := range h.registry().Models() {
-		if spec.ProviderID == id {
-			return few(ctx, m, spec.UpstreamModel)
+		if spec.ProviderID == id && spec.ID == want {
+			return spec.UpstreamModel, few(ctx, m, spec.UpstreamModel)
+		}
+		if spec.ProviderID == id && first == "" {
+			first = spec.UpstreamModel
 		}
 	}
-	if e, ok := errors.AsType[*llm.Error](unlisted); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusMethodNotAllowed {
-		return unlisted
+	if want = cmp.Or(want, first); want != "" {
+		return want, few(ctx, m, want)
 	}
-	err := few(ctx, m, anyModel)
-	if kind := llm.KindOf(err); kind == llm.ModelNotFound || kind == llm.InvalidRequest {
-		return fmt.Errorf("the server answers, but lists no models and has no model %q: add a model that uses this provider, and test again", anyModel)
+	var listed []llm.ModelInfo
+	if l, ok := m.(llm.Lister); ok {
+		var err error
+		listed, err = l.ListModels(ctx)
+		e, refused := errors.AsType[*llm.Error](err)
+		if err != nil && (!refused || e.Status != http.StatusNotFound && e.Status != http.StatusMethodNotAllowed) {
+			return "", err
+		}
 	}
-	return err
+	missing := func(err error) bool {
+		kind := llm.KindOf(err)
+		return kind == llm.ModelNotFound || kind == llm.InvalidRequest
+	}
+	var err error
+	for i := range listed[:min(len(listed), listedTries)] {
+		if err = few(ctx, m, listed[i].ID); !missing(err) {
+			return listed[i].ID, err
+		}
+	}
+	if len(listed) > 0 {
+		return listed[0].ID, fmt.Errorf("no listed model answers a chat: %w; add a model that uses this provider, and test again", err)
+	}
+	if err = few(ctx, m, anyModel); missing(err) {
+		err = fmt.Errorf("the server answers, but lists no models and has no model %q: add a model that uses this provider, and test again", anyModel)
+	}
+	return anyModel, err
 }
 
 // few asks a model for a few tokens.

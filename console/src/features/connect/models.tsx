@@ -6,6 +6,7 @@ import { documentsQuery } from "../../api/config";
 import { useLanguage, type Key } from "../../i18n/i18n";
 import { Button } from "../../ui/button";
 import { useWhy } from "../../ui/savebar";
+import { Ago } from "../../ui/time";
 
 /** ModelHealth says whether requests reach a model. */
 export function ModelHealth({ id }: { id: string }) {
@@ -13,10 +14,18 @@ export function ModelHealth({ id }: { id: string }) {
   const query = useQuery({ queryKey: ["config", "models", "health"], queryFn: ({ signal }) => ask(api.GET("/v1/models/health", { signal })), refetchInterval: 15_000 });
   const h = query.data?.models.find((m) => m.model_id === id);
   if (!h) return null;
-  const ok = h.state === "closed" && h.consecutive_failures === 0;
+  const ok = h.state === "closed" && h.health === "ok";
+  const at = h.health === "failing" ? h.last_error_at : h.last_success_at;
+  if (h.state === "closed" && h.health === "unknown") return <span className="text-muted">{t("models.unknown")}</span>;
   return (
     <span className={ok ? "text-ok" : "text-fail"} title={h.last_error}>
-      {ok ? t("models.ok") : (word(`breaker.${h.state}`) ?? h.state)}
+      {ok ? t("models.ok") : h.state === "closed" ? t("models.failing", { error: h.last_error ?? "" }) : (word(`breaker.${h.state}`) ?? h.state)}
+      {at !== undefined && (
+        <>
+          {" "}
+          <Ago at={at / 1000} />
+        </>
+      )}
       {h.consecutive_failures > 0 && ` · ${t("models.failures" as Key, { n: h.consecutive_failures })}`}
     </span>
   );

@@ -1,1 +1,0 @@
-import{t as e}from"./queryOptions-Dfvzj6n2.js";import{d as t,u as n}from"./button-1D04zxrD.js";var r=e({queryKey:[`agents`],queryFn:async({signal:e})=>{let r=[],i;do{let a=await t(n.GET(`/v1/agents`,{params:{query:{limit:200,cursor:i}},signal:e}));r.push(...a.items??[]),i=a.next_cursor??void 0}while(i);return r},staleTime:6e4});export{r as t};

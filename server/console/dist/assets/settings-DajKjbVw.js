@@ -1,0 +1,1 @@
+import{t as e}from"./queryOptions-Dfvzj6n2.js";import{d as t,u as n}from"./button-DqjH0LX8.js";var r=e({queryKey:[`system`,`settings`],queryFn:({signal:e})=>t(n.GET(`/v1/system/settings`,{signal:e}))});export{r as t};
