@@ -1026,6 +1026,7 @@ var mistakes = map[string]string{
 	"GET /v1/search":                                      "/v1/search?limit=x",
 	"GET /v1/stats/series":                                "/v1/stats/series?metric=odd",
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
+	"POST /v1/providers/{id}/test":                        "/v1/providers/local/test?model=%01",
 	"DELETE /v1/providers/limits":                         "/v1/providers/limits",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
