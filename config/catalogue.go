@@ -124,10 +124,11 @@ func (c *catalogue) public(ctx context.Context, head Head, number int64) error {
 	if number < 1 || number > head.Last && number < FirstPreview {
 		return fmt.Errorf("version %d: %w", number, awaken.ErrNotFound)
 	}
-	if _, err := c.store.Publication(ctx, number); err != nil {
+	pub, err := c.store.Publication(ctx, number)
+	if err != nil {
 		return fmt.Errorf("version %d: %w", number, err)
 	}
-	if number >= FirstPreview {
+	if number >= FirstPreview || pub.Kind == previewKind {
 		return fmt.Errorf("%w: version %d is a preview: save and publish its agent instead", awaken.ErrInvalid, number)
 	}
 	return nil

@@ -286,6 +286,10 @@ var fieldCases = map[string]map[string]fieldCase{
 		"max_tokens":       {`5`, `1.5`, `field "max_tokens" is a JSON number 1.5, want a whole number`, ""},
 		"top_p":            {`0.5`, `"all"`, `field "top_p" is a JSON string, want a number`, ""},
 		"reasoning_effort": {`"none"`, `{"budget":0}`, `reasoning effort is {"budget":0}`, ""},
+		"stop_sequences":   {`["END"]`, `"END"`, `field "stop_sequences" is a JSON string, want an array`, ""},
+		"seed":             {`7`, `"x"`, `field "seed" is a JSON string, want a whole number`, ""},
+		"parallel_tools":   {`false`, `1`, `field "parallel_tools" is a JSON number, want true or false`, ""},
+		"tool_choice":      {`{"mode":"none"}`, `"none"`, `field "tool_choice" is a JSON string, want an object`, ""},
 	},
 	"Config": { // the section deferred_tools
 		"enabled":       {`true`, `1`, `field "enabled" is a JSON number, want true or false`, "null"},

@@ -26,15 +26,20 @@ func TestToolChoice_HoldsUntilTheCallIsMade(t *testing.T) {
 		{"of the client", llm.ToolChoice{Mode: "required"}, true, []llmtest.Turn{uses("echo"), uses("front"), llmtest.Say("ok")}, []string{"required", "required", ""}},
 		{"by name", llm.ToolChoice{Mode: "tool", Name: "other"}, false, []llmtest.Turn{uses("echo"), uses("other"), llmtest.Say("ok")}, []string{"tool", "tool", ""}},
 		{"ignored by the model", llm.ToolChoice{Mode: "required"}, false, []llmtest.Turn{llmtest.Say("no")}, []string{"required"}},
+		{"of a client whose tool is left out", llm.ToolChoice{Mode: "required"}, true, []llmtest.Turn{uses("front"), llmtest.Say("ok")}, []string{"required", ""}},
 		{"none", llm.ToolChoice{Mode: "none"}, false, []llmtest.Turn{uses("echo"), llmtest.Say("ok")}, []string{"none", "none"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			g := newRig(t, tt.turns, withTools(echo("echo"), echo("other")))
+			tools := []awaken.Tool{echo("echo"), echo("other")}
+			if strings.Contains(tt.name, "left out") {
+				tools = append(tools, echo("front"))
+			}
+			g := newRig(t, tt.turns, withTools(tools...))
 			req := say("hi")
 			req.Overrides = &awaken.InferenceOverride{ToolChoice: &tt.choice, StopSequences: []string{"END"}, Seed: new(int64(7)), ParallelTools: new(false)}
 			if tt.client {
-				req.FrontendTools = []awaken.ToolSpec{{ID: "front"}}
+				req.FrontendTools, req.Untrusted = []awaken.ToolSpec{{ID: "front"}}, true
 			}
 			if res, _ := g.run(req); res.Status == awaken.RunWaiting {
 				g.resume(res.RunID, approve(res.Waiting.Tickets[0].ToolCallID))
@@ -103,4 +108,23 @@ func TestSequential_HandsOutTheCallsOfTheClientTogether(t *testing.T) {
 		t.Errorf("response %q", res.Response)
 	}
 	checkValid(t, g.request(2).Messages)
+}
+
+// A call of the client that a gate holds holds back the calls behind it.
+func TestSequential_HoldsCallsBehindOneThatIsNotApproved(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{uses("front", "back"), llmtest.Say("ok")}, withPlugins(askAbout("front", awaken.Ticket{})))
+	req := say("hi")
+	req.FrontendTools = []awaken.ToolSpec{{ID: "front"}, {ID: "back"}}
+	res, _ := g.run(req)
+	for _, want := range [][]string{{"c1"}, {"c1", "c2"}} {
+		var got []string
+		for _, w := range res.Waiting.Tickets {
+			got = append(got, w.ToolCallID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("the run waits for (-want +got):\n%s", diff)
+		}
+		res, _ = g.resume(res.RunID, approve("c1"))
+	}
 }

@@ -189,7 +189,7 @@ func (w *crew) start(ctx context.Context) *end {
 			if c.state.Status.Terminal() {
 				continue
 			}
-			if asked = ofClient && c.state.Status == awaken.CallSuspended; !asked {
+			if asked = ofClient && c.state.Status == awaken.CallSuspended && c.state.ResumeMode == awaken.UseDecisionAsToolResult; !asked {
 				break
 			}
 		}

@@ -139,7 +139,9 @@ func (w *crew) toolCall(c *call) *awaken.ToolCall {
 	tc := &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
 		Resume: c.resume, Profile: w.profile(s.CallID), Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
 	if c.entry != nil {
-		tc.Egress, tc.Effect = c.entry.Egress(s.Arguments), c.entry.Spec.Effect
+		if tc.Egress = c.entry.Egress(s.Arguments); w.tools.ofClient(s.ToolName) == nil {
+			tc.Effect = c.entry.Spec.Effect // what a client does is not known
+		}
 	}
 	tc.TaintBy(w.marks)
 	return tc

@@ -69,7 +69,7 @@ func (inf *inference) hasChosen(choice *llm.ToolChoice) bool {
 		switch {
 		case choice.Mode == "tool":
 			return name == choice.Name
-		case len(inf.tools.frontend) > 0:
+		case inf.tools.offersClients():
 			return inf.tools.ofClient(name) != nil
 		}
 		return true

@@ -58,7 +58,12 @@ func (tb *toolkit) merge() error {
 // checkChoice refuses a choice of the request that names a tool that the run does not offer.
 func (tb *toolkit) checkChoice() error {
 	o := tb.rec.Overrides
-	if o == nil || o.ToolChoice == nil || o.ToolChoice.Mode != "tool" || offers(tb.offered, o.ToolChoice.Name) {
+	if o == nil || o.ToolChoice == nil || o.ToolChoice.Mode != "tool" {
+		return nil
+	}
+	if name := o.ToolChoice.Name; tb.frontend[name] != nil && tb.ofClient(name) == nil {
+		return fmt.Errorf("%w: tool_choice names the client's tool %q, which is left out: agent %q has a tool of that name", awaken.ErrInvalid, name, tb.info.AgentID)
+	} else if offers(tb.offered, name) {
 		return nil
 	}
 	names := make([]string, len(tb.offered))
@@ -66,6 +71,11 @@ func (tb *toolkit) checkChoice() error {
 		names[i] = tb.offered[i].Name
 	}
 	return fmt.Errorf("%w: tool_choice names tool %q, which agent %q does not offer; available: %q", awaken.ErrInvalid, o.ToolChoice.Name, tb.info.AgentID, names)
+}
+
+// offersClients reports whether the model is offered a tool of the client.
+func (tb *toolkit) offersClients() bool {
+	return len(tb.frontend) > 0 && slices.ContainsFunc(tb.offered, func(t llm.Tool) bool { return tb.ofClient(t.Name) != nil })
 }
 
 // offers reports whether a tool of that name is among the given ones.

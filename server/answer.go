@@ -46,8 +46,9 @@ func (s *Server) refuse(req *Request, err error) {
 		w.Header().Set("WWW-Authenticate", bearer+", "+route.Challenge(r))
 	}
 	if route.Errors != nil {
-		body := route.Errors(f)
-		writeFailureAs(w, f, body)
+		own := *f
+		body := route.Errors(&own)
+		writeFailureAs(w, &own, body)
 		return
 	}
 	writeProblems(w, f, err)

@@ -86,14 +86,18 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 	return out, nil
 }
 
-// Written returns the current values of the keys that b has updated, transient ones too, in the order in which b
-// updates them first. The value of a key that has none is nil. Unencoded are the names of the keys whose values cannot
-// be encoded as JSON.
+// Written returns the current values of the keys that b has updated, in the order in which b updates them first. The value
+// of a key that has none is nil. Unencoded are the names of the keys whose values leave the process in no way: transient ones, and
+// values that cannot be encoded as JSON.
 func (s *Store) Written(b *Batch) (values []Change, unencoded []string) {
 	for i := range b.ops {
 		c := b.ops[i].key
 		slot := s.snap.schema.slot(c)
 		if slot < 0 || slices.ContainsFunc(b.ops[:i], func(o op) bool { return o.key == c }) {
+			continue
+		}
+		if c.opts.Transient {
+			unencoded = append(unencoded, c.name)
 			continue
 		}
 		ch := Change{Key: c.name, Scope: c.opts.Scope}

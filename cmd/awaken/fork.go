@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
 )
 
 const forkHelp = `Repeat a run from one of its steps, with changes, on a new thread of a server.
@@ -39,7 +41,9 @@ Exit status:
   0  the fork has ended, or the command did not wait
   1  it failed, or the server refused it
   2  invalid command line
-  3  it waits for a decision`
+  3  it waits for a decision
+  4  a stop condition ended it
+  5  a gate or a guard blocked it`
 
 func forkCommand(con *console) *cobra.Command {
 	f := &forkFlags{con: con}
@@ -228,70 +232,36 @@ func (f *forkFlags) run(ctx context.Context, id string) error {
 	return f.await(ctx, c, made.RunID)
 }
 
-// forked describes a fork for the user.
+// forked is a run as the server shows it, as far as the command needs it.
 type forked struct {
-	Status      string `json:"status"`
-	Termination struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	} `json:"termination"`
-	Output struct {
-		ToSeq int `json:"to_seq"`
-	} `json:"output"`
-	ThreadID string `json:"thread_id"`
-	Waiting  struct {
-		Tickets []string `json:"ticket_ids"`
-	} `json:"waiting"`
+	Status      awaken.RunStatus   `json:"status"`
+	Termination awaken.Termination `json:"termination_reason"`
+	Answer      string             `json:"final_output"`
+	Waiting     *awaken.Waiting    `json:"waiting"`
 }
 
-// await waits for the end of a fork and prints its answer.
+// await waits for the end of a fork and prints its answer. The status is that of any run that ended so.
 func (f *forkFlags) await(ctx context.Context, c *client, runID string) error {
-	ctx, cancel := context.WithTimeout(ctx, f.wait)
+	limited, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		var run forked
-		if _, err := c.call(ctx, "GET", "/v1/runs/"+url.PathEscape(runID), nil, &run); err != nil {
+		if _, err := c.call(limited, "GET", "/v1/runs/"+url.PathEscape(runID), nil, &run); err != nil {
 			return err
 		}
 		switch run.Status {
-		case "done":
-			return f.show(ctx, c, &run)
-		case "waiting":
-			e := failed(fmt.Errorf("run %s waits for a decision about %s", runID, strings.Join(run.Waiting.Tickets, ", ")))
-			e.code = exitWaiting
-			return e
+		case awaken.RunDone:
+			if run.Answer != "" {
+				fmt.Fprintln(f.con.out, printable(run.Answer, true))
+			}
+			return outcome(ctx, &awaken.RunResult{Termination: run.Termination}, nil)
+		case awaken.RunWaiting:
+			return outcome(ctx, &awaken.RunResult{Termination: awaken.Termination{Type: awaken.Suspended}, Waiting: run.Waiting}, nil)
 		}
 		select {
-		case <-ctx.Done():
+		case <-limited.Done():
 			return failed(fmt.Errorf("run %s is %s after %s; it continues", runID, run.Status, f.wait))
 		case <-time.After(pause):
 		}
 	}
-}
-
-// show prints how a fork ended, and what it said last.
-func (f *forkFlags) show(ctx context.Context, c *client, run *forked) error {
-	var page struct {
-		Messages []struct {
-			Role    string `json:"role"`
-			Content []struct {
-				Type string `json:"type"`
-				Text string `json:"text"`
-			} `json:"content"`
-		} `json:"messages"`
-	}
-	if _, err := c.call(ctx, "GET", "/v1/threads/"+url.PathEscape(run.ThreadID)+"/messages?order=desc&limit=1", nil, &page); err != nil {
-		return err
-	}
-	for _, m := range page.Messages {
-		for _, b := range m.Content {
-			if m.Role == "assistant" && b.Type == "text" {
-				fmt.Fprintln(f.con.out, printable(b.Text, true))
-			}
-		}
-	}
-	if run.Termination.Type == "error" {
-		return failed(fmt.Errorf("the fork failed: %s", printable(run.Termination.Message, false)))
-	}
-	return nil
 }

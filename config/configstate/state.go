@@ -368,12 +368,16 @@ func (s *State) Check(d *Delta) error {
 			return errors.New("a record has no namespace, id, spec or revision")
 		}
 	}
+	last, numbers := s.last(), map[int64]bool{}
 	for _, p := range d.Publications {
 		if p == nil {
 			return errors.New("a publication is empty")
 		}
-		if _, have := s.at(p.Number); have || p.Number < config.FirstPreview && p.Number <= s.last() {
-			return fmt.Errorf("publication %d is out of order, want a number above %d", p.Number, s.last())
+		if _, have := s.at(p.Number); have || numbers[p.Number] || p.Number < config.FirstPreview && p.Number <= last {
+			return fmt.Errorf("publication %d is out of order, want a number above %d", p.Number, last)
+		}
+		if numbers[p.Number] = true; p.Number < config.FirstPreview {
+			last = p.Number
 		}
 	}
 	seen := map[string]bool{}

@@ -52,7 +52,7 @@ func (c *choice) parse(data json.RawMessage) error {
 			o.Name = o.Function.Name
 		}
 		if c.names = []string{o.Name}; o.Name == "" {
-			return refused("tool_choice", "tool_choice has no name, want that of a function")
+			return refused("tool_choice", "tool_choice has no name, want the name of a function")
 		}
 		return nil
 	case "allowed_tools":
@@ -83,9 +83,6 @@ func (c *choice) among(tools []awaken.ToolSpec) ([]awaken.ToolSpec, *llm.ToolCho
 			return nil, nil, refused("tool_choice", "tool_choice names function %s, which tools does not have%s", quoted(name), names(tools))
 		}
 	}
-	if len(tools) == 0 && (c.mode == "required" || c.mode == "function") {
-		return nil, nil, refused("tool_choice", "tool_choice is %s, but the request has no tools", c.mode)
-	}
 	switch c.mode {
 	case "none":
 		return nil, nil, nil
@@ -96,6 +93,8 @@ func (c *choice) among(tools []awaken.ToolSpec) ([]awaken.ToolSpec, *llm.ToolCho
 		tools = slices.DeleteFunc(tools, func(t awaken.ToolSpec) bool { return !slices.Contains(c.names, t.ID) })
 	}
 	switch {
+	case c.mode == "required" && len(tools) == 0:
+		return nil, nil, refused("tool_choice", "tool_choice is required, but the request has no tools that it allows")
 	case c.mode == "required" && len(tools) == 1: // it cannot be satisfied by a tool of the agent
 		return tools, &llm.ToolChoice{Mode: "tool", Name: tools[0].ID}, nil
 	case c.mode == "required":

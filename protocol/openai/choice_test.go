@@ -75,9 +75,12 @@ func TestParameters(t *testing.T) {
 	if status != 200 {
 		t.Fatal(body)
 	}
+	if made.text("previous_response_id") != first.text("id") {
+		t.Errorf("%v", made)
+	}
 	for name, r := range map[string]object{"the response": made, "the response when it is read": parse(t, body)} {
 		if r.at("temperature") != 0.5 || r.at("top_p") != 0.9 || r.at("max_output_tokens") != 99.0 || r.at("parallel_tool_calls") != false || r.text("tools", 0, "name") != "f" ||
-			r.text("text", "format", "type") != "json_schema" || r.text("previous_response_id") != first.text("id") {
+			r.text("text", "format", "type") != "json_schema" {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
@@ -134,6 +137,15 @@ func TestInputItems(t *testing.T) {
 		if status, body := g.Ask("GET", g.URL+"/openai/v1/responses/"+made.text("id")+"/input_items"+query, ""); status != 400 {
 			t.Errorf("%s: %d %s", query, status, body)
 		}
+	}
+	approved := g.must("/responses", `{"model":"default","input":"RUN_TOOL ask"}`)
+	id := approved.text("output", 0, "id")
+	after := g.must("/responses", fmt.Sprintf(`{"model":"default","input":[{"type":"mcp_approval_response","approval_request_id":%q,"approve":true}]}`, id))
+	if got := list(after.text("id"), ""); got.text("data", 0, "type") != "mcp_approval_response" || got.text("data", 0, "approval_request_id") != id || got.at("data", 0, "approve") != true {
+		t.Errorf("items behind an approval: %v", got)
+	}
+	if status, body := g.Ask("GET", g.URL+"/openai/v1/responses/"+made.text("id")+"~9/input_items", ""); status != 404 {
+		t.Errorf("of a response that does not exist: %d %s", status, body)
 	}
 	asked := g.must("/responses", `{"model":"default","input":"RUN_TOOL front","tools":[{"type":"function","name":"front"}]}`)
 	call := asked.text("output", 0, "call_id")

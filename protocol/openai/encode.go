@@ -159,7 +159,11 @@ func (e *ResponseEncoder) identify() {
 	if e.opts.Previous != "" {
 		e.resp.PreviousID = &e.opts.Previous
 	} else if e.number > 1 {
-		e.resp.PreviousID = new(responseID(e.info.RunID, e.number-1, e.opts.Keep))
+		how := kept
+		if e.opts.Keep == unstored {
+			how = unstored
+		}
+		e.resp.PreviousID = new(responseID(e.info.RunID, e.number-1, how))
 	}
 }
 

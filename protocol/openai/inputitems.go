@@ -22,13 +22,15 @@ type itemList struct {
 
 // givenItem is an item that a client has sent.
 type givenItem struct {
-	Type    string      `json:"type"` // message or function_call_output
+	Type    string      `json:"type"` // message, function_call_output or mcp_approval_response
 	ID      string      `json:"id"`
-	Status  string      `json:"status"`
+	Status  string      `json:"status,omitempty"`
 	Role    string      `json:"role,omitempty"`
 	Content []givenPart `json:"content,omitzero"`
 	CallID  string      `json:"call_id,omitempty"`
 	Output  *string     `json:"output,omitempty"`
+	Request string      `json:"approval_request_id,omitempty"`
+	Approve *bool       `json:"approve,omitempty"`
 }
 
 // givenPart is a part of a message. An image or a file that the server keeps is not repeated.
@@ -112,14 +114,14 @@ func messageItem(m *llm.Message) givenItem {
 	return it
 }
 
-// resultsOf returns the results of client tools that continued a run with its nth response.
+// resultsOf returns the results and approvals that continued a run with its nth response.
 func resultsOf(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, n int) ([]givenItem, error) {
 	entries, err := t.Store.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID})
 	if err != nil {
 		return nil, err
 	}
 	items := []givenItem{}
-	tickets := map[string]string{} // of calls that the client was asked about
+	tickets := map[string]awaken.WaitingTicket{} // by the calls that the client was asked about
 	number := 1
 	for i := range entries {
 		switch ev := entries[i].Event.(type) {
@@ -129,14 +131,25 @@ func resultsOf(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, n int) (
 			}
 			number++
 			for _, w := range ev.Result.Waiting.Tickets {
-				tickets[w.ToolCallID] = w.TicketID
+				tickets[w.ToolCallID] = w
 			}
 		case *awaken.ToolCallResumed:
-			if ticket, ok := tickets[ev.TargetID]; ok && number == n {
-				items = append(items, givenItem{Type: "function_call_output", ID: "fco_" + ticket, Status: "completed",
-					CallID: callID(callPrefix, run.RunID, ticket), Output: new(plain(ev.Result))})
+			if w, ok := tickets[ev.TargetID]; ok && number == n {
+				items = append(items, resultItem(run.RunID, &w, ev))
 			}
 		}
 	}
+	if number < n {
+		return nil, protocol.NotFound("response", responseID(run.RunID, n, kept))
+	}
 	return items, nil
+}
+
+// resultItem returns what the client has said about a call.
+func resultItem(runID string, w *awaken.WaitingTicket, ev *awaken.ToolCallResumed) givenItem {
+	if protocol.IsApproval(w.ResumeMode, w.Suspension) {
+		agreed := ev.Decision != nil && ev.Decision.Action == awaken.ActionResume
+		return givenItem{Type: "mcp_approval_response", ID: "mcpr_answer_" + w.TicketID, Request: callID(approvalPrefix, runID, w.TicketID), Approve: &agreed}
+	}
+	return givenItem{Type: "function_call_output", ID: "fco_" + w.TicketID, Status: "completed", CallID: callID(callPrefix, runID, w.TicketID), Output: new(plain(ev.Result))}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -193,9 +192,7 @@ func optionsOf(c protocol.Call, run *awaken.Run, n int) (Options, error) {
 		}
 	}
 	if n == 1 {
-		var err error
-		opts.Previous, err = previous(c.Context(), c.Tenant(), run)
-		return opts, err
+		return opts, nil
 	}
 	ends, err := pauses(c.Context(), c.Tenant(), run)
 	if err != nil {
@@ -206,24 +203,6 @@ func optionsOf(c protocol.Call, run *awaken.Run, n int) (Options, error) {
 	}
 	opts.From = ends[n-2].Cursor
 	return opts, nil
-}
-
-// previous returns the ID of the response before the first one of a run on its thread, or "" if there is none among the latest hundred.
-func previous(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (string, error) {
-	runs, err := t.Store.ListRuns(ctx, awaken.RunQuery{ThreadID: run.ThreadID, Limit: 100})
-	if err != nil {
-		return "", err
-	}
-	at := slices.IndexFunc(runs, func(r *awaken.Run) bool { return r.RunID == run.RunID })
-	if at < 0 || at+1 >= len(runs) {
-		return "", nil
-	}
-	ends, err := pauses(ctx, t, runs[at+1])
-	n := len(ends) + 1
-	if runs[at+1].Status == awaken.RunWaiting {
-		n = max(1, n-1)
-	}
-	return responseID(runs[at+1].RunID, n, kept), err
 }
 
 // getResponse replies with a response as it is, or streams it.

@@ -22,7 +22,7 @@ type Options struct {
 	Structured bool
 	// Keep is how the response is kept.
 	Keep keeping
-	// Previous is the response that the client has asked to continue, or "".
+	// Previous is the response that the client has asked to continue, or "" if it is not known.
 	Previous string
 	// Asked is what the response repeats of the request.
 	Asked Asked

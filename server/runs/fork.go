@@ -238,6 +238,10 @@ func (h *forks) start(req *server.Request, t *awaken.Thread, run *awaken.Run, b 
 		}
 		overrides = &all
 	}
+	if overrides != nil && overrides.ToolChoice != nil && (body.Overrides == nil || body.Overrides.ToolChoice == nil) {
+		all := *overrides // the run has perhaps made the call that its choice forced
+		all.ToolChoice, overrides = nil, &all
+	}
 	s := &mailbox.Submission{Logged: true, Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, RunID: runID, Messages: b.Messages, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
 		OutputSchema: run.OutputSchema, Budget: run.Budget, Taint: run.Taint}}
 	if err := server.Sign(req, s); err != nil {

@@ -17,7 +17,7 @@ func (s *stage) write(p *part, call *awaken.ToolCall, w *awaken.CallWrites) {
 		return
 	}
 	if len(w.Unencoded) > 0 {
-		s.part(p, "what call "+call.ID+" wrote", fmt.Sprintf("the state keys %q", w.Unencoded), "no values: they have no JSON, and are not recorded")
+		s.part(p, "what call "+call.ID+" wrote", fmt.Sprintf("the state keys %q", w.Unencoded), "no values: they are transient or have no JSON, and are not recorded")
 		return
 	}
 	made := call.Recorded()

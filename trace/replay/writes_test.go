@@ -109,10 +109,6 @@ var writing = map[string]struct {
 		seen.Update(c, nil)
 		return awaken.TextResult("ok"), nil
 	}},
-	"a transient value": {args: []int{7}, write: func(c *awaken.ToolCall, n int) (*awaken.ToolResult, error) {
-		passing.Update(c, n)
-		return awaken.TextResult("ok"), nil
-	}},
 	"an error": {args: []int{1}, write: func(c *awaken.ToolCall, _ int) (*awaken.ToolResult, error) {
 		word.Update(c, "blue")
 		return nil, errors.New("and then it broke")
@@ -192,7 +188,6 @@ func TestPlay_FindsEditedWrites(t *testing.T) {
 		"its type": {"a value", `"writes":{"state":{"writes.word":"blue"}}`, `"writes":{"state":{"writes.word":7}}`, "what call"},
 		"money":    {"money", `"cost_usd":0.25}`, `"cost_usd":0.5}`, "the record of the run"},
 		"the end":  {"the end", `"writes":{"end":{`, `"writes":{"ended":{`, "event"},
-		"unseen":   {"a transient value", `"writes.passing":7`, `"writes.passing":8`, "the prompt of the request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,16 +201,31 @@ func TestPlay_FindsEditedWrites(t *testing.T) {
 	}
 }
 
-// TestPlay_SaysWhatACallWroteThatHasNoJSON replays a run whose tool has put a function into transient state.
-func TestPlay_SaysWhatACallWroteThatHasNoJSON(t *testing.T) {
+// TestPlay_SaysWhatACallWroteThatIsNotRecorded replays runs whose tools have written transient state, which leaves the process in no way.
+func TestPlay_SaysWhatACallWroteThatIsNotRecorded(t *testing.T) {
 	t.Parallel()
-	w := newWriter("", func(c *awaken.ToolCall, _ int) (*awaken.ToolResult, error) {
-		secret.Update(c, func() {})
-		return awaken.TextResult("ok"), nil
-	}, 1)
-	res, err := replaytest.Play(t.Context(), w.config, w.run(t), "r")
-	if err == nil || res.Difference == nil || !strings.Contains(res.Difference.Want, "writes.secret") {
-		t.Errorf("the replay says %v, want a difference that names the key", err)
+	for key, write := range map[string]func(c *awaken.ToolCall){
+		"writes.secret":  func(c *awaken.ToolCall) { secret.Update(c, func() {}) },
+		"writes.passing": func(c *awaken.ToolCall) { passing.Update(c, 4711) },
+	} {
+		w := newWriter("", func(c *awaken.ToolCall, _ int) (*awaken.ToolResult, error) {
+			write(c)
+			return awaken.TextResult("ok"), nil
+		}, 1)
+		store := w.run(t)
+		entries, err := store.Entries(t.Context(), "t", awaken.EntryQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if data, err := json.Marshal(e.Event); err != nil || strings.Contains(string(data), "4711") {
+				t.Errorf("the log has the value of a transient key: %s, %v", data, err)
+			}
+		}
+		res, err := replaytest.Play(t.Context(), w.config, store, "r")
+		if err == nil || res.Difference == nil || !strings.Contains(res.Difference.Want, key) {
+			t.Errorf("the replay says %v, want a difference that names %s", err, key)
+		}
 	}
 }
 

@@ -22,10 +22,12 @@ type Lanes[T Call[T]] struct {
 	// more lanes make smaller groups, but calls must not wait for a group that is held up. 0 opens a lane for every call while there is one.
 	Patience time.Duration
 
-	mu    sync.Mutex
-	taken int // lanes in use
-	queue []T
-	crowd bool // the last group had several calls
+	mu      sync.Mutex
+	taken   int // lanes in use
+	queue   []T
+	crowd   bool   // the last group had several calls
+	groups  uint64 // that were begun
+	watched bool   // a timer looks whether groups are held up
 }
 
 // Call is a call that can be grouped. It embeds a [Turn].
@@ -86,8 +88,8 @@ func (l *Lanes[T]) Do(ctx context.Context, call T) {
 func (l *Lanes[T]) wait(call T) bool {
 	t := call.turn()
 	t.told = make(chan turn, 1)
-	if l.queue = append(l.queue, call); len(l.queue) == 1 && l.taken < l.Max {
-		time.AfterFunc(l.Patience, l.open)
+	if l.queue = append(l.queue, call); len(l.queue) == 1 {
+		l.watch()
 	}
 	l.mu.Unlock()
 	switch <-t.told {
@@ -100,14 +102,26 @@ func (l *Lanes[T]) wait(call T) bool {
 	return true
 }
 
-// open opens another lane if calls wait.
-func (l *Lanes[T]) open() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.taken < l.Max && len(l.queue) > 0 {
-		l.taken++
-		l.pass()
+// watch opens another lane if calls still wait for the same groups after a while. Requires l.mu.
+func (l *Lanes[T]) watch() {
+	if l.taken == l.Max || l.watched {
+		return
 	}
+	l.watched = true
+	seen := l.groups
+	time.AfterFunc(l.Patience, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.watched = false
+		switch {
+		case len(l.queue) == 0:
+		case l.groups != seen:
+			l.watch() // no group is held up, so far
+		case l.taken < l.Max:
+			l.taken++
+			l.pass()
+		}
+	})
 }
 
 // gather lets callers join the next group, for as long as some do. Requires l.mu.
@@ -128,7 +142,8 @@ func (l *Lanes[T]) gather() {
 
 // next returns a group: first, and the calls that are next in line. Requires l.mu.
 func (l *Lanes[T]) next(first []T) []T {
-	n := min(len(l.queue), maxGroup)
+	l.groups++
+	n := min(len(l.queue), maxGroup-1)
 	if n < len(l.queue) {
 		l.takeTurns()
 	}
@@ -155,12 +170,12 @@ func (l *Lanes[T]) takeTurns() {
 	if len(owned) == 1 {
 		return
 	}
-	last, left := 0, maxGroup // the round in which the group is full, and what fits of it
+	last, left := 0, maxGroup-1 // the round in which the group is full, and what fits of it
 	for left >= sizes[last] {
 		left -= sizes[last]
 		last++
 	}
-	front, back := make([]T, 0, len(l.queue)), make([]T, 0, len(l.queue)-maxGroup)
+	front, back := make([]T, 0, len(l.queue)), make([]T, 0, len(l.queue)-maxGroup+1)
 	for i, call := range l.queue {
 		switch {
 		case rounds[i] < last:

@@ -48,7 +48,7 @@ func TestLanes_OwnersTakeTurns(t *testing.T) {
 		all.Wait()
 		seen := map[string]int{}
 		for i, g := range groups {
-			if len(g) > maxGroup+1 {
+			if len(g) > maxGroup {
 				t.Errorf("group %d has %d calls", i, len(g))
 			}
 			for _, name := range g {
@@ -114,6 +114,36 @@ func TestLanes_OpenIfAGroupIsHeldUp(t *testing.T) {
 		l.Do(t.Context(), &named{name: "later"}) // the lanes are free
 		if l.taken != 0 {
 			t.Errorf("%d lanes are taken", l.taken)
+		}
+	})
+}
+
+// Groups that follow each other are not held up, however long calls keep waiting.
+func TestLanes_StayOneWhileGroupsAreMade(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		var inFlight, most int
+		l := Lanes[*named]{Max: 2, Patience: 25 * time.Millisecond}
+		l.Make = func(context.Context, []*named) {
+			l.mu.Lock()
+			inFlight++
+			most = max(most, inFlight)
+			l.mu.Unlock()
+			time.Sleep(4 * time.Millisecond)
+			l.mu.Lock()
+			inFlight--
+			l.mu.Unlock()
+		}
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				for range 50 {
+					l.Do(t.Context(), &named{name: fmt.Sprint(i)})
+				}
+			})
+		}
+		all.Wait()
+		if most != 1 || l.taken != 0 {
+			t.Errorf("%d groups were in flight at once, and %d lanes are taken; want 1 and 0", most, l.taken)
 		}
 	})
 }
