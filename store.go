@@ -107,7 +107,7 @@ type RunQuery struct {
 	Pinned      bool    // only pinned runs; see [Thread].Notes
 	Since       int64   // created at this time or later, Unix ms
 	Until       int64   // created before this time, Unix ms
-	// Text selects runs whose ids, agent, reason, error or last answer contain this text. Case does not matter
+	// Text selects runs whose ids, agent, question, reason, error or last answer contain this text. Case does not matter
 	// in English.
 	Text          string
 	Offset, Limit int // a limit of 0 means 50

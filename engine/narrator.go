@@ -16,7 +16,7 @@ type narrator interface {
 	Comes(runID string, steps int, at builtin.CompactionPoint, log int, task *builtin.CompactionTask, msgs llm.Messages) (res *awaken.CompactionResult, adopt bool)
 	// Posts posts the messages that a run reads between two steps, after it has completed that many, and reports whether there are any.
 	Posts(runID string, steps int) bool
-	// Passes is told that a run comes to a phase, behind its hooks. It may cancel the run, as was done there.
+	// The engine calls Passes when a run comes to a phase, behind its hooks. Passes may cancel the run, as was done there.
 	Passes(runID string, phase awaken.Phase, step int, call *awaken.ToolCall)
 }
 

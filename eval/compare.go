@@ -18,7 +18,7 @@ type Comparison struct {
 	Won      int   `json:"won"`                // samples that failed only in the baseline: its fixes
 	// PassRate is the difference of the pass rates. Its p-value is the exact one of [stat.SignFlip].
 	PassRate Effect `json:"pass_rate"`
-	// Tokens, CostUSD and DurationMS are the differences of a sample. Their p-values are those of Wilcoxon's signed-rank test of the means of
+	// Tokens, CostUSD and DurationMS are the differences of a sample. Their p-values come from Wilcoxon's signed-rank test of the means of
 	// the cases. CostUSD is nil unless both costs of a case are known.
 	Tokens     Effect  `json:"tokens"`
 	CostUSD    *Effect `json:"cost_usd,omitempty"`

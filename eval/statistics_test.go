@@ -57,7 +57,7 @@ func TestCompare_CountsByCase(t *testing.T) {
 	}
 }
 
-// Two variants are compared by case, in one run or in two, whatever they are called; the counts are those of the differences.
+// Two variants are compared by case, in one run or in two, whatever they are called; the counts match the differences.
 func TestCompare_PairsAnyTwoVariants(t *testing.T) {
 	t.Parallel()
 	var m, n, both []eval.Item

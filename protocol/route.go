@@ -58,7 +58,7 @@ type Route struct {
 	// Own makes a protocol's route work with the server's own threads instead of the client's. Such a route
 	// needs a permission that concerns the whole server.
 	Own bool
-	// Preview makes a route work with the threads of previews, which are apart from those of clients. It also needs a permission that
+	// Preview makes a route work with the threads of previews, which are apart from the threads of clients. It also needs a permission that
 	// concerns the whole server.
 	Preview bool
 	// Control means that a protocol's route needs the control plane, and a permission that concerns the whole

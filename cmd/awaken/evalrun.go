@@ -85,9 +85,9 @@ func evalRunCommand(con *console) *cobra.Command {
 	fl.BoolVar(&f.live, "live", false, "use the agents' own models instead of the scripts")
 	fl.IntVar(&f.samples, "samples", 0, "`number` of samples for each case and model")
 	fl.IntVar(&f.concurrency, "concurrency", 5, "`number` of cases to run at a time")
-	fl.Int64Var(&f.tokens, "max-tokens", 0, "maximum `number` of tokens; then no further case starts. 0 means no limit; default some times the estimate")
-	fl.Float64Var(&f.usd, "max-cost", 0, "maximum cost in `US dollars`; then no further case starts. 0 means no limit; default some times the estimate")
-	fl.DurationVar(&f.time, "max-time", 0, "maximum `time`; then no further case starts. 0 means no limit; default some times the estimate")
+	fl.Int64Var(&f.tokens, "max-tokens", 0, "maximum `number` of tokens; then no further case starts. 0 means no limit; the default is 5 times the estimate")
+	fl.Float64Var(&f.usd, "max-cost", 0, "maximum cost in `US dollars`; then no further case starts. 0 means no limit; the default is 5 times the estimate")
+	fl.DurationVar(&f.time, "max-time", 0, "maximum `time`; then no further case starts. 0 means no limit; the default is 5 times the estimate")
 	fl.StringVar(&f.judge, "judge", "", "`id` or provider:model of the model that grades answers")
 	fl.StringVar(&f.rubric, "rubric", "", "description of a good answer, for --judge")
 	fl.IntVar(&f.votes, "votes", 1, "`number` of grades by --judge for each answer; the median counts")
@@ -225,7 +225,7 @@ func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 	return blocked(changes)
 }
 
-// estimate prints what a live plan probably takes, and its limits: those of the flags, otherwise ones that leave room above the estimate.
+// estimate prints what a live plan probably takes, and its limits: the flags, or else limits that leave room above the estimate.
 func (f *evalFlags) estimate(con *console, plan *runner.Plan) {
 	if !f.isLive() {
 		return

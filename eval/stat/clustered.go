@@ -5,7 +5,7 @@ import "math"
 // Clustered returns the mean of values that were sampled in clusters, such as several samples of each case, and its interval: values of one
 // cluster may depend on each other, clusters do not. The interval is Student's t with one degree of freedom less than there are
 // clusters, by the cluster-robust variance with the correction for few clusters (Liang and Zeger 1986; CR1). With one value in each cluster
-// it is that of [Mean]. It has no bounds for fewer than two clusters. Clusters without values are left out.
+// it is the interval of [Mean]. It has no bounds for fewer than two clusters. Clusters without values are left out.
 func Clustered(clusters [][]float64, confidence float64) (float64, Interval) {
 	sum, n, groups := 0.0, 0, 0
 	for _, c := range clusters {

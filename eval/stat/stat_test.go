@@ -77,7 +77,7 @@ func discordant(lost, won int) []int {
 	return slices.Concat(slices.Repeat([]int{-1}, lost), slices.Repeat([]int{1}, won), []int{0})
 }
 
-// Paired and clustered figures of published data are those of SciPy and statsmodels to 1e-9; testdata/published.py names the data and computes them.
+// Paired and clustered figures of published data equal the figures of SciPy and statsmodels to 1e-9; testdata/published.py names the data and computes them.
 func TestFigures_OfPublishedData(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/published.json")

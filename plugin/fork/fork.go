@@ -112,7 +112,7 @@ func (c *Config) Check(results string) error {
 	return bad.Err()
 }
 
-// Section returns the section of the previewed agent, which may be nil, or that of a preview in which calls that are not read-only wait for a person.
+// Section returns the section of the previewed agent, which may be nil, or the section of a preview in which calls that are not read-only wait for a person.
 func Section(previewed *awaken.AgentSpec) (json.RawMessage, error) {
 	if previewed != nil && previewed.Sections[Name] != nil {
 		return previewed.Sections[Name], nil

@@ -25,7 +25,7 @@ var matching = map[string]bool{"Contains": true, "HasPrefix": true, "HasSuffix":
 // wordings are the files that match on the texts of other packages all the same, with the reason.
 var wordings = map[string]string{
 	"config/problem.go": "the diagnostics of agents and sections are texts that begin with the field; awaken.Diagnostic has no path that validators could set",
-	"llm/provider/classify.go": "the texts are those of providers, which are other programs: some send an error with neither a status, a type nor a code; " +
+	"llm/provider/classify.go": "the texts come from providers, which are other programs: some send an error with neither a status, a type nor a code; " +
 		"that other packages write the same words is a coincidence",
 }
 

@@ -61,7 +61,7 @@ var runFilters = []protocol.Param{server.Param("status", "created|running|waitin
 	server.Param("pinned", "boolean", "only pinned runs"),
 	server.Param("since", "string", "only runs created at or after this time, in RFC 3339"),
 	server.Param("until", "string", "only runs created before this time, in RFC 3339"),
-	server.Param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
+	server.Param("q", "string", "only runs whose ids, agent, question, reason, error or answer contain this text; case does not matter")}
 
 type runList struct {
 	Items []*awaken.Run `json:"items"`
