@@ -83,10 +83,7 @@ func (c *claim) wakeAtExpiry(run *awaken.Run) *Dispatch {
 // to leave the thread if the store has refused it.
 func (c *claim) waitForPrevious() {
 	if b := c.before; b != nil && b.decided != nil {
-		select {
-		case <-b.decided:
-		case <-c.ctx.Done():
-		}
+		<-b.decided // soon, whatever happens to c: until then the runtime refuses another run of the thread
 	}
 	if b := c.before; b != nil && b.ending.Load() {
 		select {

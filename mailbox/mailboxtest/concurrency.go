@@ -178,7 +178,7 @@ var concurrencyCases = []testCase{
 		k.Advance(time.Hour)
 		for i := 0; ; i++ {
 			k.reclaim(1000)
-			ds := k.claim(1000)
+			ds := k.claimAll()
 			if len(ds) == 0 {
 				break
 			}

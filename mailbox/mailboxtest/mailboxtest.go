@@ -187,6 +187,16 @@ func (k *kit) claim(limit int) []*mailbox.Dispatch {
 	return k.claimFor(limit, lease)
 }
 
+// claimAll claims whatever can be claimed, suspects too.
+func (k *kit) claimAll() []*mailbox.Dispatch {
+	k.Helper()
+	ds, _, err := k.claimFrom(k.Queue, mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: 1000, Suspects: 1000})
+	if err != nil {
+		k.Fatalf("claim: %v", err)
+	}
+	return ds
+}
+
 func (k *kit) claimFor(limit int, lease time.Duration) []*mailbox.Dispatch {
 	k.Helper()
 	ds, _, err := k.claimFrom(k.Queue, mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: limit})
