@@ -118,6 +118,8 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at llm.ArrivalPoint) error 
 }
 
 // arrived returns a message with the place at which the run reads it. The input of a run that begins has none.
+//
+//go:noinline
 func (in *inbox) arrived(m *llm.Message, at llm.ArrivalPoint) *llm.Message {
 	if at == llm.AtOpening && !in.resumed {
 		return placed(m, nil)
@@ -131,14 +133,20 @@ func (in *inbox) arrived(m *llm.Message, at llm.ArrivalPoint) *llm.Message {
 
 // placed returns a message with the place at which it is read, which is nil for a message of a request: that may be one which another run has read.
 func placed(m *llm.Message, a *llm.Arrival) *llm.Message {
-	var md llm.Metadata
-	if m.Metadata != nil {
-		md = *m.Metadata
-	}
-	if a == nil && md.Arrival == nil {
+	if a == nil && (m.Metadata == nil || m.Metadata.Arrival == nil) {
 		return m
 	}
+	return place(m, a)
+}
+
+// place is placed for a message that changes. It is no part of the frames of its callers, which are on the stack of a run that waits.
+//
+//go:noinline
+func place(m *llm.Message, a *llm.Arrival) *llm.Message {
 	out := *m
-	md.Arrival, out.Metadata = a, &md
+	if out.Metadata = new(llm.Metadata); m.Metadata != nil {
+		*out.Metadata = *m.Metadata
+	}
+	out.Metadata.Arrival = a
 	return &out
 }

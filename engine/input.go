@@ -36,7 +36,7 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		if err := op.compactor.hear(builtin.AtOpen); err != nil {
 			return err
 		}
-		if err := op.inbox.takeItems(op.cp.Inbox, llm.AtOpening); err != nil {
+		if err := op.takeWaiting(); err != nil {
 			return err
 		}
 		for first < len(op.conv.added) && op.conv.added[first].Metadata != nil && op.conv.added[first].Metadata.Compaction != nil {
@@ -76,6 +76,14 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		op.rec.Input = llm.Interval{FromSeq: op.journal.count + first + 1, ToSeq: op.journal.count + len(op.conv.added)}
 	}
 	return nil
+}
+
+// takeWaiting takes in the messages that were posted to the thread before the run.
+func (op *opening) takeWaiting() error {
+	if len(op.cp.Inbox) == 0 {
+		return nil // the frames of the rest are large
+	}
+	return op.inbox.takeItems(op.cp.Inbox, llm.AtOpening)
 }
 
 // provisional is implemented by an owner that opens a run before it is accepted.

@@ -144,8 +144,8 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil {
 			e = r.fail(r.compactor.hear(builtin.AtInbox))
 		}
-		if e == nil && (r.inbox.announced() || r.journal.inboxWaits()) {
-			e = r.fail(r.inbox.take(r.ctx, llm.BehindStep))
+		if e == nil {
+			e = r.readBehindStep()
 		}
 		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.heldMessages) > 0 {
 			e = r.passHeld(r.ctx) // input arrived and a guard holds it
@@ -211,6 +211,17 @@ func (r *run) result(e *end) *awaken.RunResult {
 	res := newResult(r.rec, r.step.response, e.Termination)
 	res.Rejected, res.Unread = r.decider.rejected, r.journal.unread
 	return res
+}
+
+// readBehindStep reads the inbox between two steps, if anything waits there. Its frame is no part of main's, which is on the stack of a run
+// that waits.
+//
+//go:noinline
+func (r *run) readBehindStep() *end {
+	if r.inbox.announced() || r.journal.inboxWaits() {
+		return r.fail(r.inbox.take(r.ctx, llm.BehindStep))
+	}
+	return nil
 }
 
 // newResult makes the result of a run from its record.

@@ -22,7 +22,7 @@ func outline(rec *awaken.Run, added []*llm.Message) {
 			break
 		}
 		if m.Role == llm.User && !m.IsInternal() && !m.IsSummary() {
-			rec.Question = beginning(strings.TrimSpace(m.Text()), questionLength)
+			rec.Question = beginning(strings.TrimSpace(firstText(m)), questionLength)
 		}
 	}
 	for _, m := range added {
@@ -33,6 +33,16 @@ func outline(rec *awaken.Run, added []*llm.Message) {
 			}
 		}
 	}
+}
+
+// firstText returns the first text of a message, or "".
+func firstText(m *llm.Message) string {
+	for i := range m.Content {
+		if b := &m.Content[i]; b.Type == llm.TextBlock {
+			return b.Text
+		}
+	}
+	return ""
 }
 
 // beginning returns at most n characters of a text, with an ellipsis if there are more.

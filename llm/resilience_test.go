@@ -532,7 +532,7 @@ func TestPool_AQuarantinedMemberIsProbedAndComesBack(t *testing.T) {
 		requests(5, "claude", 1)
 		account, gpt.steps, gpt.asked = 2, []any{"gpt"}, nil // a new key needs no probe
 		requests(5, "gpt", 5)
-		if s := b.Status(); s != (llm.BreakerStatus{State: llm.BreakerClosed}) {
+		if s := b.Status(); s != (llm.BreakerStatus{State: llm.BreakerClosed, Health: llm.HealthOK, LastSuccessAt: time.Now().UnixMilli()}) {
 			t.Errorf("with a new account: %+v", s)
 		}
 	})

@@ -38,12 +38,14 @@ func TestTemplate_UsesEveryField(t *testing.T) {
 		{base + `,"user_id":"u"}`, func(s *mailbox.Submission) { s.Request.UserID, s.Confined = "u", true }},
 		{base + `,"priority":"background"}`, func(*mailbox.Submission) {}},
 		{base + `,"priority":"interactive"}`, func(s *mailbox.Submission) { s.Priority = nil }},
-		{base + `,"overrides":{"upstream_model":"m","temperature":0.5,"max_tokens":7,"top_p":0.9,"reasoning_effort":"low"}}`, func(s *mailbox.Submission) {
+		{base + `,"overrides":{"upstream_model":"m","temperature":0.5,"max_tokens":7,"top_p":0.9,"reasoning_effort":"low",
+			"stop_sequences":["END"],"seed":7,"parallel_tools":false,"tool_choice":{"mode":"tool","name":"search"}}}`, func(s *mailbox.Submission) {
 			var effort llm.Effort
 			if err := json.Unmarshal([]byte(`"low"`), &effort); err != nil {
 				t.Fatal(err)
 			}
-			s.Request.Overrides = &awaken.InferenceOverride{UpstreamModel: "m", Temperature: new(0.5), MaxTokens: new(7), TopP: new(0.9), ReasoningEffort: &effort}
+			s.Request.Overrides = &awaken.InferenceOverride{UpstreamModel: "m", Temperature: new(0.5), MaxTokens: new(7), TopP: new(0.9), ReasoningEffort: &effort,
+				StopSequences: []string{"END"}, Seed: new(int64(7)), ParallelTools: new(false), ToolChoice: &llm.ToolChoice{Mode: "tool", Name: "search"}}
 		}},
 		{base + `,"output_schema":{"type":"object"}}`, func(s *mailbox.Submission) { s.Request.OutputSchema = json.RawMessage(`{"type":"object"}`) }},
 		{base + `,"budget":{"thread_usd":2,"run_usd":1}}`, func(s *mailbox.Submission) { s.Request.Budget = &awaken.RunBudget{Thread: new(2.0), Run: new(1.0)} }},

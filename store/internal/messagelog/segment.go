@@ -193,11 +193,18 @@ func (w *writer) meta(md *llm.Metadata) {
 		w.int(int64(md.Rewind.FromSeq))
 	}
 	if md.Arrival != nil {
-		w.flags(md.Arrival.Resumed)
-		w.int(int64(md.Arrival.Steps))
-		w.text(string(md.Arrival.Point))
-		w.text(md.Arrival.After)
+		w.arrival(md.Arrival)
 	}
+}
+
+// arrival is not inlined: messages are written on the stacks of runs, which stay small without its frame.
+//
+//go:noinline
+func (w *writer) arrival(a *llm.Arrival) {
+	w.flags(a.Resumed)
+	w.int(int64(a.Steps))
+	w.text(string(a.Point))
+	w.text(a.After)
 }
 
 func (w *writer) opaque(o *llm.Opaque) {
