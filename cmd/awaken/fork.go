@@ -240,7 +240,7 @@ type forked struct {
 	Waiting     *awaken.Waiting    `json:"waiting"`
 }
 
-// await waits for the end of a fork and prints its answer. The status is that of any run that ended so.
+// await waits for the end of a fork and prints its answer. The exit status is the one of `awaken run`.
 func (f *forkFlags) await(ctx context.Context, c *client, runID string) error {
 	limited, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()

@@ -56,7 +56,7 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
-// The parameters of a request are those of the run, and the response repeats them, also later.
+// The run gets the parameters of a request, and the response repeats them, also later.
 func TestParameters(t *testing.T) {
 	g := newRig(t)
 	g.must("/chat/completions", `{"model":"default","messages":[{"role":"user","content":"x"}],"stop":["A","B"],"seed":7,"parallel_tool_calls":false}`)

@@ -130,7 +130,7 @@ func sameJSON(a, b any) bool {
 // evalEstimate is what a run probably takes, and its limits.
 type evalEstimate struct {
 	runner.Estimate
-	Limits evalLimits `json:"limits"` // that the run has: those of the request, otherwise ones that leave room above the estimate
+	Limits evalLimits `json:"limits"` // the limits of the request, or else limits that leave room above the estimate
 }
 
 type evalLimits struct {

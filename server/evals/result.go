@@ -22,7 +22,7 @@ type evalRunReply struct {
 	Request    *evalRunBody     `json:"request,omitempty"` // how the run was started, with its limits
 }
 
-// evalFigures are the figures of items, alone or beside those of a baseline.
+// evalFigures are the figures of items, alone or beside the figures of a baseline.
 type evalFigures struct {
 	Diff       []eval.Change     `json:"diff,omitempty"`
 	Statistics []eval.Statistics `json:"statistics,omitempty"` // by variant, with intervals of 95 percent
@@ -30,7 +30,7 @@ type evalFigures struct {
 	Comparisons []eval.Comparison `json:"comparisons,omitempty"`
 }
 
-// figuresOf returns the figures of items. If compare is set, they are compared with those of a baseline, otherwise among each other. Reference is the variant to
+// figuresOf returns the figures of items. If compare is set, they are compared with the figures of a baseline, otherwise among each other. Reference is the variant to
 // compare with; less than 0 stands for the default.
 func figuresOf(items, baseline []eval.Item, compare bool, reference int) (out evalFigures) {
 	switch {
